@@ -1,0 +1,335 @@
+"""All settings of AERL-DS: nested frozen dataclasses that validate themselves.
+
+A TOML file with the same nesting overrides the defaults; an empty file is the defaults.
+"""
+
+import dataclasses
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_type_hints
+
+from dagsched_env.errors import DAGSchedError
+
+__all__ = [
+    "Config",
+    "ConfigError",
+    "CurriculumConfig",
+    "InferenceConfig",
+    "LearnerConfig",
+    "LevelConfig",
+    "NetworkConfig",
+    "ReplayConfig",
+    "RunConfig",
+    "SearchConfig",
+    "ValidatorConfig",
+    "from_dict",
+    "load",
+    "to_dict",
+]
+
+
+class ConfigError(DAGSchedError):
+    """A setting is out of its range, of a wrong type or unknown; the message names it."""
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise ConfigError(message)
+
+
+@dataclass(frozen=True)
+class SearchConfig:
+    """The shared tree and its simulations."""
+
+    budget: int = 600
+    """Simulations per task; a tree is finished when this many are done AND the next line holds."""
+    min_trajectories: int = 12
+    """K: complete root-to-terminal paths a tree must hold, and trajectories sampled from it."""
+    cap_factor: float = 4.0
+    """Safety cap on simulations per task, as a multiple of the budget."""
+    batch_size: int = 16
+    """Leaves that an actor gathers before one evaluation."""
+    c_puct: float = 1.5
+    best_weight: float = 0.5
+    """Q = (1 - w)·mean + w·best over an edge's completed visits."""
+    backup: Literal["return", "value"] = "return"
+    """What is backed up: the rewards along the path plus the leaf's value, or the value alone."""
+    tail_weight: float = 1.0
+    """λ at the start of training: share of the list-scheduling tail in a leaf's value."""
+    tail_weight_end: float = 0.5
+    """λ at the end of its decay."""
+    tail_decay_steps: int = 4000
+    """Learner steps over which λ falls linearly."""
+    noise_fraction: float = 0.25
+    """Share of Dirichlet noise in the root's priors while training."""
+    noise_concentration: float = 10.0
+    """Dirichlet α is this divided by the number of root actions."""
+    max_children: int = 32
+    """Actions kept per node, by prior."""
+    min_prior: float = 0.002
+    """Actions with a smaller hand-made prior are dropped."""
+
+    def __post_init__(self) -> None:
+        for name in ("budget", "min_trajectories", "batch_size", "max_children"):
+            _require(getattr(self, name) >= 1, f"search.{name} must be at least 1")
+        _require(self.cap_factor >= 1, "search.cap_factor must be at least 1")
+        _require(self.c_puct >= 0, "search.c_puct must not be negative")
+        for name in ("best_weight", "tail_weight", "tail_weight_end", "noise_fraction"):
+            _require(0 <= getattr(self, name) <= 1, f"search.{name} must lie in [0, 1]")
+        _require(self.noise_concentration > 0, "search.noise_concentration must be positive")
+        _require(self.tail_decay_steps >= 0, "search.tail_decay_steps must not be negative")
+        _require(0 <= self.min_prior < 1, "search.min_prior must lie in [0, 1)")
+        _require(self.backup in ("return", "value"), 'search.backup is "return" or "value"')
+
+
+@dataclass(frozen=True)
+class InferenceConfig:
+    """Where leaves are evaluated."""
+
+    backend: Literal["server", "inline"] = "server"
+    """One inference worker for all actors, or each actor by itself."""
+    device: str = "auto"
+    """Torch device of the inference worker; ``auto`` takes a GPU if there is one."""
+    deadline_ms: float = 0.2
+    """How long the worker waits for more requests once it has one."""
+
+    def __post_init__(self) -> None:
+        _require(self.backend in ("server", "inline"), 'inference.backend is "server" or "inline"')
+        _require(0 <= self.deadline_ms <= 1000, "inference.deadline_ms must lie in [0, 1000]")
+
+
+@dataclass(frozen=True)
+class NetworkConfig:
+    """Size of the network; it takes any number of tasks and processors."""
+
+    width: int = 64
+    layers: int = 3
+    """Rounds of message passing in the static encoder."""
+
+    def __post_init__(self) -> None:
+        _require(self.width >= 4, "network.width must be at least 4")
+        _require(self.layers >= 0, "network.layers must not be negative")
+
+
+@dataclass(frozen=True)
+class ReplayConfig:
+    """Proportional prioritised replay (Schaul et al. 2016)."""
+
+    capacity: int = 32768
+    alpha: float = 0.6
+    """Exponent of the priorities, applied once, when they are written."""
+    beta: float = 0.4
+    """Initial exponent of the importance weights, annealed to 1."""
+    beta_steps: int = 4000
+    """Learner steps until β = 1."""
+    min_size: int = 512
+    """Experiences before the learner starts."""
+
+    def __post_init__(self) -> None:
+        _require(self.capacity >= 1, "replay.capacity must be at least 1")
+        _require(0 <= self.alpha <= 1, "replay.alpha must lie in [0, 1]")
+        _require(0 <= self.beta <= 1, "replay.beta must lie in [0, 1]")
+        _require(self.beta_steps >= 0, "replay.beta_steps must not be negative")
+        _require(1 <= self.min_size <= self.capacity, "replay.min_size must lie in [1, capacity]")
+
+
+@dataclass(frozen=True)
+class LearnerConfig:
+    """Optimisation."""
+
+    batch_size: int = 64
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-4
+    gradient_clip: float = 1.0
+    value_coefficient: float = 1.0
+    entropy_coefficient: float = 0.001
+    value_target: Literal["return", "rank"] = "return"
+    """Target of the value head: the return to go, or the rank reward of the trajectory."""
+    rank_temperature: float = 1.0
+    """τ of the softmax over normalised makespans."""
+    steps_per_task: float = 4.0
+    """Upper limit of learner steps per finished task (the replay ratio)."""
+    publish_interval: int = 20
+    """Steps between publications of the weights to the inference workers."""
+    checkpoint_interval: int = 500
+    """Steps between checkpoints."""
+
+    def __post_init__(self) -> None:
+        for name in ("batch_size", "publish_interval", "checkpoint_interval"):
+            _require(getattr(self, name) >= 1, f"learner.{name} must be at least 1")
+        for name in ("learning_rate", "gradient_clip", "rank_temperature", "steps_per_task"):
+            _require(getattr(self, name) > 0, f"learner.{name} must be positive")
+        for name in ("weight_decay", "value_coefficient", "entropy_coefficient"):
+            _require(getattr(self, name) >= 0, f"learner.{name} must not be negative")
+        _require(
+            self.value_target in ("return", "rank"), 'learner.value_target is "return" or "rank"'
+        )
+
+
+@dataclass(frozen=True)
+class LevelConfig:
+    """One level of the curriculum: what to draw, and when it is mastered."""
+
+    tasks: tuple[int, int]
+    """Range of the number of tasks."""
+    processors: tuple[int, ...]
+    ccr: tuple[float, ...]
+    """Ratios of mean communication to mean computation to draw from."""
+    threshold: float
+    """Mastered when the policy's mean makespan / HEFT's is below this."""
+
+    def __post_init__(self) -> None:
+        low, high = self.tasks
+        _require(1 <= low <= high, "curriculum.levels: tasks needs 1 <= low <= high")
+        _require(
+            len(self.processors) > 0 and min(self.processors) >= 1,
+            "curriculum.levels: processors needs counts of at least 1",
+        )
+        _require(
+            len(self.ccr) > 0 and min(self.ccr) >= 0,
+            "curriculum.levels: ccr needs ratios that are not negative",
+        )
+        _require(self.threshold > 0, "curriculum.levels: threshold must be positive")
+
+
+DEFAULT_LEVELS = (
+    LevelConfig(tasks=(10, 20), processors=(3, 4), ccr=(0.5, 1.0, 2.0, 5.0), threshold=0.98),
+    LevelConfig(tasks=(20, 40), processors=(3, 4, 6), ccr=(0.5, 1.0, 2.0, 5.0), threshold=0.95),
+)
+
+
+@dataclass(frozen=True)
+class CurriculumConfig:
+    """Levels and the rule of promotion."""
+
+    levels: tuple[LevelConfig, ...] = DEFAULT_LEVELS
+    window: int = 3
+    """Validations that the history must hold before a promotion."""
+    max_variance: float = 0.001
+    """Variance of those validations must stay below this."""
+
+    def __post_init__(self) -> None:
+        _require(len(self.levels) >= 1, "curriculum.levels needs at least one level")
+        _require(self.window >= 2, "curriculum.window must be at least 2")
+        _require(self.max_variance > 0, "curriculum.max_variance must be positive")
+
+
+@dataclass(frozen=True)
+class ValidatorConfig:
+    """Greedy evaluation on a fixed set per level."""
+
+    interval: int = 200
+    """Learner steps between validations."""
+    instances: int = 40
+    """Size of the fixed set of each level."""
+
+    def __post_init__(self) -> None:
+        _require(self.interval >= 1, "validator.interval must be at least 1")
+        _require(self.instances >= 1, "validator.instances must be at least 1")
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Processes, duration and seed."""
+
+    minutes: float = 6.0
+    """Training time, without the final evaluation."""
+    max_steps: int = 0
+    """Stop after this many learner steps; 0 = by time alone."""
+    actors: int = 2
+    """NUM_ACTORS: search processes. 0 = everything in one process, in lock-step, reproducible."""
+    trees_in_flight: int = 2
+    """Trees that the actors work on at once."""
+    seed: int = 0
+    evaluation_simulations: int = 1000
+    """Simulations per instance in the final table."""
+
+    def __post_init__(self) -> None:
+        _require(self.minutes > 0, "run.minutes must be positive")
+        _require(self.max_steps >= 0, "run.max_steps must not be negative")
+        _require(0 <= self.actors <= 64, "run.actors must lie in [0, 64]")
+        _require(1 <= self.trees_in_flight <= 16, "run.trees_in_flight must lie in [1, 16]")
+        _require(self.seed >= 0, "run.seed must not be negative")
+        _require(self.evaluation_simulations >= 1, "run.evaluation_simulations must be at least 1")
+
+
+@dataclass(frozen=True)
+class Config:
+    """Everything that defines a run."""
+
+    search: SearchConfig = field(default_factory=SearchConfig)
+    inference: InferenceConfig = field(default_factory=InferenceConfig)
+    network: NetworkConfig = field(default_factory=NetworkConfig)
+    learner: LearnerConfig = field(default_factory=LearnerConfig)
+    replay: ReplayConfig = field(default_factory=ReplayConfig)
+    curriculum: CurriculumConfig = field(default_factory=CurriculumConfig)
+    validator: ValidatorConfig = field(default_factory=ValidatorConfig)
+    run: RunConfig = field(default_factory=RunConfig)
+
+
+def load(path: Path) -> Config:
+    """Read a TOML file; sections and keys that it leaves out keep their defaults.
+
+    Raises:
+        ConfigError: no such file, no TOML, an unknown key, a wrong type or a value out of range.
+    """
+    try:
+        record = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{path}: {error}") from None
+    try:
+        return from_dict(record)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def to_dict(config: Config) -> dict[str, Any]:
+    """Nested plain values, as TOML and JSON take them; ``from_dict`` reads them back."""
+    return dataclasses.asdict(config)
+
+
+def from_dict(record: dict[str, Any]) -> Config:
+    """The inverse of ``to_dict``; raises ConfigError as ``load`` does."""
+    sections = {section.name: section for section in dataclasses.fields(Config)}
+    hints = get_type_hints(Config)
+    values = {}
+    for name, content in record.items():
+        if name not in sections:
+            raise ConfigError(f"unknown section [{name}]; there are {', '.join(sections)}")
+        if not isinstance(content, dict):
+            raise ConfigError(f"[{name}] is not a table")
+        values[name] = _section(hints[name], name, content)
+    return Config(**values)
+
+
+def _section(cls: Any, name: str, content: dict[str, Any]) -> Any:
+    hints = get_type_hints(cls)
+    for key, value in content.items():
+        if key not in hints:
+            raise ConfigError(f"unknown key {name}.{key}; there are {', '.join(hints)}")
+        if not _fits(value, getattr(cls, key, None)):
+            raise ConfigError(f"{name}.{key} is {value!r}, of a wrong type")
+    content = {key: _tuples(value) for key, value in content.items()}
+    if cls is CurriculumConfig and "levels" in content:
+        levels = [level for level in content["levels"] if isinstance(level, dict)]
+        content["levels"] = tuple(_section(LevelConfig, "curriculum.levels", x) for x in levels)
+    try:
+        return cls(**content)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"[{name}] {error}") from None
+
+
+def _fits(value: object, default: object) -> bool:
+    """Whether a TOML value has the type of a field's default (a whole number passes for a float)."""
+    if default is None:
+        return True
+    if isinstance(default, float):
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if isinstance(default, tuple):
+        return isinstance(value, list | tuple)
+    return type(value) is type(default)
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(item) for item in value) if isinstance(value, list | tuple) else value

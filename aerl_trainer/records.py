@@ -1,0 +1,104 @@
+"""The data that passes between the parts of AERL-DS; plain and immutable."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from dagsched_env.instance import Instance
+
+__all__ = ["EvalReport", "Experience", "SearchReport", "Task", "TrainReport", "Trajectory"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One problem for the actors to search together."""
+
+    id: int
+    level: int
+    """Curriculum level that it was drawn from."""
+    instance: Instance
+    seed: int
+    """Root of all randomness of its search."""
+
+
+@dataclass(frozen=True)
+class SearchReport:
+    """What happened on one finished tree."""
+
+    task_id: int
+    simulations: int
+    terminal_paths: int
+    nodes: int
+    best_makespan: float
+    outcome: str
+    """``"complete"``, ``"exhausted"`` (every kept action solved) or ``"cap"`` (safety cap hit)."""
+    elapsed_s: float
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """A complete action sequence sampled from a finished tree, replayed to its true makespan."""
+
+    actions: npt.NDArray[np.int32]
+    """``[n, 2]`` pairs (task, processor)."""
+    candidates: tuple[npt.NDArray[np.int32], ...]
+    """Per searched state from the root: the actions ``t * p + q`` that the search considered."""
+    policies: tuple[npt.NDArray[np.float32], ...]
+    """Per searched state: the visit distribution over its candidates."""
+    lower_bounds: npt.NDArray[np.float64]
+    """``[n + 1]`` the simulator's lower bound before each action and at the end (time)."""
+    makespan: float
+    """True makespan from the deterministic simulator (time)."""
+
+
+@dataclass(frozen=True)
+class Experience:
+    """One state of a trajectory with its training targets."""
+
+    instance: Instance
+    """Shared by all experiences of one task."""
+    actions: npt.NDArray[np.int32]
+    """``[n, 2]`` the whole trajectory; the state is the one after its first ``depth`` actions."""
+    depth: int
+    candidates: npt.NDArray[np.int32]
+    """``[c]`` actions ``t * p + q`` with a search policy; empty below the searched part."""
+    policy: npt.NDArray[np.float32]
+    """``[c]`` visit distribution."""
+    reward: float
+    """Value-weighted softmax rank reward of the trajectory among its siblings."""
+    weight: float
+    """K times its softmax weight: the elite emphasis, mean 1 over the siblings."""
+    return_to_go: float
+    """Sum of the environment's rewards from this state on, ``(LB(s) - makespan) / CP_MIN``."""
+    makespan: float
+
+
+@dataclass(frozen=True)
+class TrainReport:
+    """One step of the learner."""
+
+    step: int
+    loss: float
+    policy_loss: float
+    value_loss: float
+    entropy: float
+    gradient_norm: float
+
+
+@dataclass(frozen=True)
+class EvalReport:
+    """One validation of the greedy policy on a fixed set."""
+
+    step: int
+    level: int
+    slr_vs_heft: float
+    """Mean over instances of makespan / HEFT's makespan."""
+    ratio_to_best: float
+    """Mean over instances of makespan / best scheduler's makespan."""
+    mean_slr: float
+    wins: int
+    ties: int
+    losses: int
+    seconds_per_instance: float
+    extra: dict[str, float] = field(default_factory=dict)

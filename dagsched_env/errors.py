@@ -1,0 +1,39 @@
+"""Errors raised by the package; every message names the offending place and the mend."""
+
+__all__ = [
+    "DAGSchedError",
+    "FormatError",
+    "IllegalActionError",
+    "InvalidInstanceError",
+    "InvalidScheduleError",
+    "MissingExtraError",
+]
+
+
+class DAGSchedError(ValueError):
+    """Base of all errors that a caller can mend by changing the input."""
+
+
+class InvalidInstanceError(DAGSchedError):
+    """The arrays do not describe a scheduling problem."""
+
+
+class InvalidScheduleError(DAGSchedError):
+    """A schedule violates a constraint of its instance."""
+
+
+class IllegalActionError(DAGSchedError):
+    """A (task, processor) placement is not allowed in this state."""
+
+
+class FormatError(DAGSchedError):
+    """A file cannot be read as the format it claims to be."""
+
+
+class MissingExtraError(DAGSchedError, ImportError):
+    """A feature needs an optional dependency that is not installed."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(
+            f"this feature needs {package!r}: install it with  pip install 'aerl-ds[{extra}]'"
+        )

@@ -1,0 +1,195 @@
+"""A complete schedule: metrics, and a validity check that shares no code with the simulator."""
+
+import itertools
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from dagsched_env.errors import FormatError, InvalidScheduleError
+from dagsched_env.instance import Instance
+
+__all__ = ["Schedule"]
+
+JSON_FORMAT = "dagsched-schedule"
+JSON_VERSION = 1
+TOLERANCE = 1e-9
+"""Relative slack of the validity check, in units of the makespan."""
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """Where and when each task runs.
+
+    Args:
+        processor: ``[n]`` processor index of each task.
+        start: ``[n]`` start times.
+        finish: ``[n]`` finish times.
+        algorithm: who made it, for tables and pictures.
+    """
+
+    processor: npt.NDArray[np.int64]
+    start: npt.NDArray[np.float64]
+    finish: npt.NDArray[np.float64]
+    algorithm: str | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        for name, dtype in (("processor", np.int64), ("start", np.float64), ("finish", np.float64)):
+            try:
+                array = np.array(getattr(self, name), dtype=dtype)
+            except (TypeError, ValueError, OverflowError):
+                raise InvalidScheduleError(f"{name} is not a list of numbers") from None
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+        shapes = {self.processor.shape, self.start.shape, self.finish.shape}
+        if len(shapes) != 1 or self.processor.ndim != 1:
+            raise InvalidScheduleError(
+                "processor, start and finish need one entry per task each, got shapes "
+                f"{self.processor.shape}, {self.start.shape}, {self.finish.shape}"
+            )
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Schedule)
+            and np.array_equal(self.processor, other.processor)
+            and np.array_equal(self.start, other.start)
+            and np.array_equal(self.finish, other.finish)
+        )
+
+    # -- metrics ---------------------------------------------------------------------------------
+
+    @property
+    def makespan(self) -> float:
+        """Finish time of the last task."""
+        return float(self.finish.max(initial=0.0))
+
+    def slr(self, instance: Instance) -> float:
+        """Schedule length ratio, makespan / CP_MIN; ≥ 1 (on a CP_MIN of 0 the divisor is 1)."""
+        return self.makespan / instance.time_scale
+
+    def speedup(self, instance: Instance) -> float:
+        """Sequential time on the best single processor / makespan.
+
+        Where no processor can run all tasks, every task counts at its minimum.
+        """
+        sequential = float(instance.comp.sum(axis=0).min())
+        if not np.isfinite(sequential):
+            sequential = float(instance.comp.min(axis=1).sum())
+        return sequential / self.makespan if self.makespan > 0 else 1.0
+
+    def efficiency(self, instance: Instance) -> float:
+        """Speedup / number of processors."""
+        return self.speedup(instance) / instance.n_processors
+
+    # -- validity --------------------------------------------------------------------------------
+
+    def validate(self, instance: Instance) -> None:
+        """Check every constraint in plain numpy, within 1e-9 of the makespan.
+
+        Raises:
+            InvalidScheduleError: names the first violation: a size, an index, a time that is not
+                finite or negative, an ineligible processor, a wrong duration, two tasks at once on
+                a processor, or a task that starts before its data arrives.
+        """
+        n, p = instance.comp.shape
+        if self.processor.shape[0] != n:
+            raise InvalidScheduleError(f"{self.processor.shape[0]} tasks, but the instance has {n}")
+        slack = TOLERANCE * max(self.makespan, 1.0) if np.isfinite(self.makespan) else 0.0
+        self._check_placements(instance, slack)
+        self._check_overlaps(p, slack)
+        self._check_precedence(instance, slack)
+
+    def _check_placements(self, instance: Instance, slack: float) -> None:
+        p = instance.n_processors
+        for t, (q, start, finish) in enumerate(
+            zip(self.processor.tolist(), self.start.tolist(), self.finish.tolist(), strict=True)
+        ):
+            if not 0 <= q < p:
+                raise InvalidScheduleError(f"task {t} is on processor {q}, not in 0..{p - 1}")
+            if not (np.isfinite(start) and np.isfinite(finish)) or start < -slack:
+                raise InvalidScheduleError(f"task {t} runs from {start} to {finish}")
+            cost = float(instance.comp[t, q])
+            if not np.isfinite(cost):
+                raise InvalidScheduleError(f"task {t} may not run on processor {q}")
+            if abs(finish - start - cost) > slack:
+                raise InvalidScheduleError(
+                    f"task {t} takes {finish - start} on processor {q}, its cost there is {cost}"
+                )
+
+    def _check_overlaps(self, p: int, slack: float) -> None:
+        for q in range(p):
+            tasks = np.flatnonzero(self.processor == q)
+            tasks = tasks[np.lexsort((self.finish[tasks], self.start[tasks]))]
+            for a, b in itertools.pairwise(tasks):
+                if self.start[b] < self.finish[a] - slack:
+                    raise InvalidScheduleError(
+                        f"tasks {a} and {b} overlap on processor {q}: {a} finishes at "
+                        f"{self.finish[a]}, {b} starts at {self.start[b]}"
+                    )
+
+    def _check_precedence(self, instance: Instance, slack: float) -> None:
+        source, target = instance.edges[:, 0], instance.edges[:, 1]
+        a, b = self.processor[source], self.processor[target]
+        transfer = instance.latency[a, b] + instance.data * instance.inv_bandwidth[a, b]
+        arrival = self.finish[source] + np.where(a == b, 0.0, transfer)
+        late = np.flatnonzero(self.start[target] < arrival - slack)
+        if late.size:
+            e = late[0]
+            raise InvalidScheduleError(
+                f"task {target[e]} starts at {self.start[target[e]]}, before the data of task "
+                f"{source[e]} arrives at {arrival[e]} (edge {e})"
+            )
+
+    # -- conversions -----------------------------------------------------------------------------
+
+    def to_json(self) -> str:
+        """Own JSON format."""
+        return json.dumps(
+            {
+                "format": JSON_FORMAT,
+                "version": JSON_VERSION,
+                "algorithm": self.algorithm,
+                "makespan": self.makespan,
+                "processor": self.processor.tolist(),
+                "start": self.start.tolist(),
+                "finish": self.finish.tolist(),
+            },
+            allow_nan=False,
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> "Schedule":
+        """Read ``to_json``; raises FormatError or InvalidScheduleError."""
+        try:
+            record = json.loads(text)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise FormatError(f"not JSON: {error}") from None
+        if not isinstance(record, dict) or record.get("format") != JSON_FORMAT:
+            raise FormatError(f'no schedule: the top level needs "format": "{JSON_FORMAT}"')
+        if record.get("version") != JSON_VERSION:
+            raise FormatError(f"version {record.get('version')!r} is not {JSON_VERSION}")
+        for key in ("processor", "start", "finish"):
+            if not isinstance(record.get(key), list):
+                raise FormatError(f"key {key!r} is missing or no list")
+        return cls(
+            record["processor"],
+            record["start"],
+            record["finish"],
+            algorithm=record.get("algorithm"),
+        )
+
+    def plot(self, path: str | Path, instance: Instance | None = None) -> Path:
+        """Write a Gantt chart as PNG, SVG or PDF, by the suffix of ``path``.
+
+        Args:
+            path: the file to write.
+            instance: gives the names of tasks and processors, and idle processors their rows.
+
+        Raises:
+            MissingExtraError: matplotlib is not installed.
+        """
+        from dagsched_env.render import save_gantt
+
+        return save_gantt(self, Path(path), instance)
