@@ -312,16 +312,22 @@ def _section(cls: Any, name: str, content: dict[str, Any]) -> Any:
             raise ConfigError(f"{name}.{key} is {value!r}, of a wrong type")
     content = {key: _tuples(value) for key, value in content.items()}
     if cls is CurriculumConfig and "levels" in content:
-        levels = [level for level in content["levels"] if isinstance(level, dict)]
-        content["levels"] = tuple(_section(LevelConfig, "curriculum.levels", x) for x in levels)
+        content["levels"] = tuple(_level(level) for level in content["levels"])
     try:
         return cls(**content)
     except (TypeError, ValueError) as error:
         raise ConfigError(f"[{name}] {error}") from None
 
 
+def _level(content: object) -> LevelConfig:
+    if not isinstance(content, dict):
+        raise ConfigError(f"curriculum.levels holds {content!r}, which is not a table")
+    level: LevelConfig = _section(LevelConfig, "curriculum.levels", content)
+    return level
+
+
 def _fits(value: object, default: object) -> bool:
-    """Whether a TOML value has the type of a field's default (a whole number passes for a float)."""
+    """Whether a TOML value has the type of a field's default; whole numbers pass for floats."""
     if default is None:
         return True
     if isinstance(default, float):
