@@ -55,6 +55,12 @@ class SearchConfig:
     """Q = (1 - w)·mean + w·best over an edge's completed visits."""
     backup: Literal["return", "value"] = "return"
     """What is backed up: the rewards along the path plus the leaf's value, or the value alone."""
+    value_target: Literal["return", "rank"] = "return"
+    """What the value head learns: the return to go, or the rank reward of the trajectory."""
+    rollout_temperature: float = 0.2
+    """Temperature of the policy that finishes sampled trajectories below the searched part."""
+    incumbent_trajectory: bool = True
+    """Count the best schedule that the search found among the K trajectories."""
     tail_weight: float = 1.0
     """λ at the start of training: share of the list-scheduling tail in a leaf's value."""
     tail_weight_end: float = 0.5
@@ -77,10 +83,18 @@ class SearchConfig:
         _require(self.c_puct >= 0, "search.c_puct must not be negative")
         for name in ("best_weight", "tail_weight", "tail_weight_end", "noise_fraction"):
             _require(0 <= getattr(self, name) <= 1, f"search.{name} must lie in [0, 1]")
+        _require(self.rollout_temperature > 0, "search.rollout_temperature must be positive")
         _require(self.noise_concentration > 0, "search.noise_concentration must be positive")
         _require(self.tail_decay_steps >= 0, "search.tail_decay_steps must not be negative")
         _require(0 <= self.min_prior < 1, "search.min_prior must lie in [0, 1)")
         _require(self.backup in ("return", "value"), 'search.backup is "return" or "value"')
+        _require(
+            self.value_target in ("return", "rank"), 'search.value_target is "return" or "rank"'
+        )
+        _require(
+            self.value_target == "return" or self.backup == "value",
+            'search.value_target "rank" has another unit than rewards: it needs backup "value"',
+        )
 
 
 @dataclass(frozen=True)
@@ -144,8 +158,6 @@ class LearnerConfig:
     gradient_clip: float = 1.0
     value_coefficient: float = 1.0
     entropy_coefficient: float = 0.001
-    value_target: Literal["return", "rank"] = "return"
-    """Target of the value head: the return to go, or the rank reward of the trajectory."""
     rank_temperature: float = 1.0
     """τ of the softmax over normalised makespans."""
     steps_per_task: float = 4.0
@@ -162,9 +174,6 @@ class LearnerConfig:
             _require(getattr(self, name) > 0, f"learner.{name} must be positive")
         for name in ("weight_decay", "value_coefficient", "entropy_coefficient"):
             _require(getattr(self, name) >= 0, f"learner.{name} must not be negative")
-        _require(
-            self.value_target in ("return", "rank"), 'learner.value_target is "return" or "rank"'
-        )
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,8 @@ class Instance:
         self.latency = _check_link("latency", latency, p, default=0.0)
         self.task_names = _check_names("task_names", task_names, n, prefix="")
         self.processor_names = _check_names("processor_names", processor_names, p, prefix="P")
+        if not isinstance(name, str | None):
+            raise InvalidInstanceError(f"name is {type(name).__name__}, not text")
         self.name = name
         self.arrays = self._build_arrays()
 
@@ -210,7 +212,7 @@ class Instance:
         """
         try:
             record = json.loads(text)
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise FormatError(f"not JSON: {error}") from None
         if not isinstance(record, dict) or record.get("format") != JSON_FORMAT:
             raise FormatError(f'no instance: the top level needs "format": "{JSON_FORMAT}"')
@@ -322,7 +324,8 @@ def _check_comp(comp: Floats) -> Floats:
 def _check_edges(edges: npt.ArrayLike | Iterable[tuple[int, int]], n: int) -> Ints:
     try:
         raw = np.array(edges if isinstance(edges, np.ndarray) else list(edges))  # type: ignore[arg-type]
-        pairs = raw.astype(np.int64) if raw.size else np.empty((0, 2), dtype=np.int64)
+        with np.errstate(invalid="ignore"):  # NaN and huge floats are refused below
+            pairs = raw.astype(np.int64) if raw.size else np.empty((0, 2), dtype=np.int64)
     except (TypeError, ValueError, OverflowError):
         raise InvalidInstanceError("edges is not a list of pairs of task indices") from None
     if pairs.ndim != 2 or pairs.shape[1] != 2:
@@ -379,7 +382,8 @@ def _check_names(
 ) -> tuple[str, ...]:
     if names is None:
         return tuple(f"{prefix}{i}" for i in range(count))
-    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+    listed = isinstance(names, Iterable) and not isinstance(names, str)
+    if not listed or not all(isinstance(name, str) for name in names):
         raise InvalidInstanceError(f"{what} is not a list of strings")
     if len(names) != count:
         raise InvalidInstanceError(f"{what} needs {count} names, got {len(names)}")

@@ -96,7 +96,7 @@ class Schedule:
         n, p = instance.comp.shape
         if self.processor.shape[0] != n:
             raise InvalidScheduleError(f"{self.processor.shape[0]} tasks, but the instance has {n}")
-        slack = TOLERANCE * max(self.makespan, 1.0) if np.isfinite(self.makespan) else 0.0
+        slack = TOLERANCE * self.makespan if np.isfinite(self.makespan) else 0.0
         self._check_placements(instance, slack)
         self._check_overlaps(p, slack)
         self._check_precedence(instance, slack)
@@ -121,7 +121,8 @@ class Schedule:
     def _check_overlaps(self, p: int, slack: float) -> None:
         for q in range(p):
             tasks = np.flatnonzero(self.processor == q)
-            tasks = tasks[np.lexsort((self.finish[tasks], self.start[tasks]))]
+            # By midpoint: a task of no duration may start a rounding error after its successor.
+            tasks = tasks[np.argsort(self.start[tasks] + self.finish[tasks], kind="stable")]
             for a, b in itertools.pairwise(tasks):
                 if self.start[b] < self.finish[a] - slack:
                     raise InvalidScheduleError(
@@ -164,7 +165,7 @@ class Schedule:
         """Read ``to_json``; raises FormatError or InvalidScheduleError."""
         try:
             record = json.loads(text)
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise FormatError(f"not JSON: {error}") from None
         if not isinstance(record, dict) or record.get("format") != JSON_FORMAT:
             raise FormatError(f'no schedule: the top level needs "format": "{JSON_FORMAT}"')

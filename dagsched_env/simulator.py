@@ -24,7 +24,6 @@ class State:
         self.instance = instance
         self.insertion = insertion
         self.arrays: StateArrays = allocate_state(*instance.comp.shape)
-        self._history: list[int] = []
         state.reset(instance.arrays, self.arrays)
 
     @property
@@ -70,7 +69,6 @@ class State:
         if reason:
             raise IllegalActionError(reason)
         state.place(self.instance.arrays, self.arrays, task, processor, self.insertion, True)
-        self._history.append(task)
 
     def undo(self) -> None:
         """Take back the last ``apply``.
@@ -78,15 +76,14 @@ class State:
         Raises:
             IllegalActionError: nothing has been applied.
         """
-        if not self._history:
+        if self.n_scheduled == 0:
             raise IllegalActionError("nothing to undo: the schedule is empty")
-        state.remove(self.instance.arrays, self.arrays, self._history.pop())
+        state.remove_last(self.instance.arrays, self.arrays)
 
     def copy(self) -> "State":
         """An independent state with the same partial schedule."""
         twin = State(self.instance, insertion=self.insertion)
         state.copy_state(self.arrays, twin.arrays)
-        twin._history = self._history.copy()
         return twin
 
     def schedule(self, *, algorithm: str | None = None) -> Schedule:

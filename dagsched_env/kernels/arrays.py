@@ -47,6 +47,7 @@ class StateArrays(NamedTuple):
     """
 
     processor: Ints  # [n] UNSCHEDULED or the processor
+    sequence: Ints  # [n] the first counts[0] entries are the tasks in the order of placement
     start: Floats  # [n] valid where scheduled
     finish: Floats  # [n] valid where scheduled
     slot_start: Floats  # [p, n]
@@ -72,6 +73,7 @@ def allocate_state(n: int, p: int) -> StateArrays:
 
     return StateArrays(
         processor=ints(n),
+        sequence=ints(n),
         start=floats(n),
         finish=floats(n),
         slot_start=floats(p, n),

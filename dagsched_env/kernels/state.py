@@ -1,4 +1,4 @@
-"""Transitions of a partial schedule: reset, place, remove, copy, and the running lower bound."""
+"""Transitions of a partial schedule: reset, place, take back, copy, and the running lower bound."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from dagsched_env.kernels.arrays import UNSCHEDULED, InstanceArrays, StateArrays
 from dagsched_env.kernels.jit import kernel
 from dagsched_env.kernels.timeline import communication, data_ready_time, earliest_slot
 
-__all__ = ["copy_state", "place", "recompute_bounds", "remove", "reset"]
+__all__ = ["copy_state", "place", "recompute_bounds", "remove_last", "reset"]
 
 
 @kernel
@@ -40,6 +40,7 @@ def place(
     s.start[task] = start
     s.finish[task] = start + duration
     s.totals[0] = max(s.totals[0], start + duration)
+    s.sequence[s.counts[0]] = task
     s.counts[0] += 1
     _drop_ready(s, task)
     for e in range(g.succ_ptr[task], g.succ_ptr[task + 1]):
@@ -52,8 +53,9 @@ def place(
 
 
 @kernel
-def remove(g: InstanceArrays, s: StateArrays, task: int) -> None:
-    """Take back the placement of ``task``, none of whose successors is scheduled."""
+def remove_last(g: InstanceArrays, s: StateArrays) -> None:
+    """Take back the last placement."""
+    task = s.sequence[s.counts[0] - 1]
     q = s.processor[task]
     index = 0
     while s.slot_start[q, index] != s.start[task] or s.slot_finish[q, index] != s.finish[task]:
@@ -82,6 +84,7 @@ def remove(g: InstanceArrays, s: StateArrays, task: int) -> None:
 def copy_state(source: StateArrays, target: StateArrays) -> None:
     """Copy every array of ``source`` into ``target``, which has the same shapes."""
     target.processor[:] = source.processor
+    target.sequence[:] = source.sequence
     target.start[:] = source.start
     target.finish[:] = source.finish
     target.slot_count[:] = source.slot_count

@@ -1,0 +1,116 @@
+"""The learner: network, optimiser and replay, one gradient step at a time."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from aerl_trainer import checkpoint, seeding
+from aerl_trainer.config import Config
+from aerl_trainer.learning.batches import BatchBuilder
+from aerl_trainer.learning.losses import compute_losses
+from aerl_trainer.learning.replay import PrioritizedReplay
+from aerl_trainer.nn.evaluator import flat_weights
+from aerl_trainer.nn.network import Network
+from aerl_trainer.records import Experience, TrainReport
+
+__all__ = ["Learner", "make_network"]
+
+
+def make_network(config: Config) -> Network:
+    """A fresh network whose initial weights are a function of the run's seed alone."""
+    seed = int(seeding.generator(config.run.seed, "network").integers(2**31))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return Network(config.network)
+
+
+class Learner:
+    """Trains the network from prioritised replay.
+
+    ``add`` may be called from another thread than ``step``.
+    """
+
+    def __init__(self, config: Config, device: torch.device | str = "cpu") -> None:
+        self.config = config
+        self.network = make_network(config).to(device)
+        self.replay = PrioritizedReplay(config.replay)
+        self.steps = 0
+        self._rng = seeding.generator(config.run.seed, "replay")
+        self._builder = BatchBuilder(config.search, torch.device(device))
+        self._optimizer = torch.optim.AdamW(
+            self.network.parameters(),
+            lr=config.learner.learning_rate,
+            weight_decay=config.learner.weight_decay,
+        )
+
+    @property
+    def ready(self) -> bool:
+        """The replay holds enough to start."""
+        return len(self.replay) >= self.config.replay.min_size
+
+    @property
+    def tail_weight(self) -> float:
+        """λ of the search at the present step."""
+        search = self.config.search
+        done = min(1.0, self.steps / search.tail_decay_steps) if search.tail_decay_steps else 1.0
+        return search.tail_weight + done * (search.tail_weight_end - search.tail_weight)
+
+    def weights(self) -> npt.NDArray[np.float32]:
+        """All parameters as one vector, for publication to the inference workers."""
+        return flat_weights(self.network)
+
+    def add(self, experiences: Iterable[Experience]) -> None:
+        """Store new experiences at the highest priority."""
+        for experience in experiences:
+            self.replay.add(experience)
+
+    def step(self) -> TrainReport:
+        """Sample a batch, take one gradient step, update the priorities."""
+        config = self.config.learner
+        beta = self.replay.beta(self.steps)
+        sample = self.replay.sample(config.batch_size, self._rng, beta)
+        batch = self._builder.build(sample.experiences, sample.weights)
+        logits, prediction = self.network(batch.graphs, batch.states)
+        losses = compute_losses(logits, prediction, batch, config)
+        self._optimizer.zero_grad(set_to_none=True)
+        losses.total.backward()  # type: ignore[no-untyped-call]
+        norm = torch.nn.utils.clip_grad_norm_(self.network.parameters(), config.gradient_clip)
+        self._optimizer.step()
+        self.replay.update(sample.slots, sample.generations, losses.priority.cpu().numpy())
+        self.steps += 1
+        return TrainReport(
+            step=self.steps,
+            loss=losses.total.item(),
+            policy_loss=losses.policy.item(),
+            value_loss=losses.value.item(),
+            entropy=losses.entropy.item(),
+            gradient_norm=float(norm),
+        )
+
+    def save(self, directory: Path, state: dict[str, Any]) -> None:
+        """Write a checkpoint with everything that training needs, and ``state`` of the caller."""
+        tensors, optimizer = checkpoint.flatten_optimizer(self._optimizer.state_dict())
+        own = {"steps": self.steps, "rng": seeding.state(self._rng), "optimizer": optimizer}
+        checkpoint.save(
+            directory,
+            tensors={"model": self.network.state_dict(), "optimizer": tensors},
+            arrays=self.replay.state_arrays(),
+            state={**state, "learner": own},
+        )
+
+    def restore(self, directory: Path) -> dict[str, Any]:
+        """Read a checkpoint; returns the caller's ``state``."""
+        saved = checkpoint.load(directory)
+        own = saved.state["learner"]
+        self.network.load_state_dict(saved.tensors["model"])
+        self._optimizer.load_state_dict(
+            checkpoint.unflatten_optimizer(saved.tensors["optimizer"], own["optimizer"])
+        )
+        self.replay.load_state_arrays(saved.arrays)
+        self.steps = own["steps"]
+        self._rng = seeding.restore(own["rng"])
+        return saved.state

@@ -1,0 +1,195 @@
+"""Experiences as a dictionary of plain numeric arrays and back, for checkpoints without pickle.
+
+Ragged data is concatenated, with its lengths beside it. Instances and trajectories that
+experiences share are stored once, and are shared again after reading.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from aerl_trainer.records import Experience
+from dagsched_env.errors import DAGSchedError, FormatError
+from dagsched_env.instance import Instance
+from dagsched_env.kernels.arrays import Ints
+
+__all__ = ["Arrays", "pack", "read", "unpack"]
+
+Arrays = dict[str, npt.NDArray[Any]]
+Item = TypeVar("Item")
+
+SCALARS = ("reward", "weight", "return_to_go", "makespan")
+NAMES = ("name", "task_names", "processor_names")
+
+
+def pack(experiences: Sequence[Experience]) -> Arrays:
+    """Arrays from which ``unpack`` restores the experiences exactly.
+
+    ``instance_*`` describe the I distinct instances, ``trajectory_*`` the T distinct action
+    sequences, ``experience_*`` the E experiences.
+    """
+    instances, instance_of = _distinct([e.instance for e in experiences])
+    trajectories, trajectory_of = _distinct([e.actions for e in experiences])
+    return {
+        **_pack_instances(instances),
+        "trajectory_lengths": _ints(actions.shape[0] for actions in trajectories),
+        "trajectory_actions": _join(trajectories, np.int32).reshape(-1, 2),
+        "experience_instance": instance_of,
+        "experience_trajectory": trajectory_of,
+        "experience_depth": _ints(e.depth for e in experiences),
+        "experience_counts": _ints(e.candidates.shape[0] for e in experiences),
+        "experience_candidates": _join([e.candidates for e in experiences], np.int32),
+        "experience_policy": _join([e.policy for e in experiences], np.float32),
+        **{
+            f"experience_{name}": np.array([getattr(e, name) for e in experiences], np.float64)
+            for name in SCALARS
+        },
+    }
+
+
+def unpack(arrays: Arrays) -> list[Experience]:
+    """The inverse of ``pack``; other keys in ``arrays`` are left alone.
+
+    Raises:
+        FormatError: an array is missing, of a wrong type or length, or an index is out of range.
+    """
+    instances = _unpack_instances(arrays)
+    lengths = read(arrays, "trajectory_lengths", np.int64, (-1,))
+    trajectories = _split(arrays, "trajectory_actions", np.int32, lengths, width=2)
+    counts = read(arrays, "experience_counts", np.int64, (-1,))
+    instance_of, trajectory_of, depth = (
+        read(arrays, f"experience_{name}", np.int64, counts.shape)
+        for name in ("instance", "trajectory", "depth")
+    )
+    _check_indices("experience_instance", instance_of, len(instances))
+    _check_indices("experience_trajectory", trajectory_of, len(trajectories))
+    _check_indices("experience_depth", depth, lengths[trajectory_of] + 1)
+    columns = zip(
+        (instances[i] for i in instance_of),
+        (trajectories[i] for i in trajectory_of),
+        depth.tolist(),
+        _split(arrays, "experience_candidates", np.int32, counts),
+        _split(arrays, "experience_policy", np.float32, counts),
+        *(read(arrays, f"experience_{n}", np.float64, counts.shape).tolist() for n in SCALARS),
+        strict=True,
+    )
+    return [Experience(*column) for column in columns]
+
+
+def read(arrays: Arrays, key: str, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> Any:
+    """The array at ``key``, checked; -1 in ``shape`` stands for any length.
+
+    Raises:
+        FormatError: it is missing or has another type or shape.
+    """
+    array = arrays.get(key)
+    if array is None:
+        raise FormatError(f"replay: array {key!r} is missing")
+    fits = array.ndim == len(shape) and all(
+        wanted in (-1, length) for wanted, length in zip(shape, array.shape, strict=True)
+    )
+    if array.dtype != np.dtype(dtype) or not fits:
+        raise FormatError(
+            f"replay: array {key!r} is {array.dtype}{list(array.shape)}, "
+            f"expected {np.dtype(dtype)}{list(shape)}"
+        )
+    return array
+
+
+def _pack_instances(instances: Sequence[Instance]) -> Arrays:
+    texts = [json.dumps({name: getattr(i, name) for name in NAMES}).encode() for i in instances]
+    return {
+        "instance_shapes": _ints(
+            size for i in instances for size in (i.n_tasks, i.n_processors, i.n_edges)
+        ).reshape(-1, 3),
+        "instance_comp": _join([i.comp for i in instances], np.float64),
+        "instance_edges": _join([i.edges for i in instances], np.int64).reshape(-1, 2),
+        "instance_data": _join([i.data for i in instances], np.float64),
+        "instance_inv_bandwidth": _join([i.inv_bandwidth for i in instances], np.float64),
+        "instance_latency": _join([i.latency for i in instances], np.float64),
+        "instance_name_lengths": _ints(len(text) for text in texts),
+        "instance_names": np.frombuffer(b"".join(texts), dtype=np.uint8),
+    }
+
+
+def _unpack_instances(arrays: Arrays) -> list[Instance]:
+    shapes = read(arrays, "instance_shapes", np.int64, (-1, 3))
+    n, p, m = shapes.T
+    columns = zip(
+        shapes.tolist(),
+        _split(arrays, "instance_comp", np.float64, n * p),
+        _split(arrays, "instance_edges", np.int64, m, width=2),
+        _split(arrays, "instance_data", np.float64, m),
+        _split(arrays, "instance_inv_bandwidth", np.float64, p * p),
+        _split(arrays, "instance_latency", np.float64, p * p),
+        _split(
+            arrays,
+            "instance_names",
+            np.uint8,
+            read(arrays, "instance_name_lengths", np.int64, n.shape),
+        ),
+        strict=True,
+    )
+    return [_instance(i, *column) for i, column in enumerate(columns)]
+
+
+def _instance(
+    index: int,
+    shape: tuple[int, int, int],
+    comp: npt.NDArray[Any],
+    edges: npt.NDArray[Any],
+    data: npt.NDArray[Any],
+    inv_bandwidth: npt.NDArray[Any],
+    latency: npt.NDArray[Any],
+    names: npt.NDArray[Any],
+) -> Instance:
+    n, p, _ = shape
+    try:
+        return Instance(
+            comp.reshape(n, p),
+            edges,
+            data,
+            inv_bandwidth=inv_bandwidth.reshape(p, p),
+            latency=latency.reshape(p, p),
+            **json.loads(names.tobytes()),
+        )
+    except (DAGSchedError, ValueError, TypeError) as error:
+        raise FormatError(f"replay: instance {index} is not valid: {error}") from None
+
+
+def _distinct(items: Sequence[Item]) -> tuple[list[Item], Ints]:
+    """The different objects in order of appearance, and the index of each item among them."""
+    index: dict[int, int] = {}
+    for item in items:
+        index.setdefault(id(item), len(index))
+    by_id = {id(item): item for item in items}
+    return [by_id[key] for key in index], _ints(index[id(item)] for item in items)
+
+
+def _ints(values: Iterable[int]) -> Ints:
+    return np.fromiter(values, dtype=np.int64)
+
+
+def _join(parts: Sequence[npt.NDArray[Any]], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """All entries of all parts, flat; of ``dtype`` even when there are none."""
+    return np.concatenate([np.empty(0, dtype), *(part.ravel() for part in parts)], dtype=dtype)
+
+
+def _split(
+    arrays: Arrays, key: str, dtype: npt.DTypeLike, lengths: Ints, width: int = 0
+) -> list[npt.NDArray[Any]]:
+    """The array at ``key`` cut into parts; ``width`` > 0: its rows hold that many numbers."""
+    whole = read(arrays, key, dtype, (-1, width) if width else (-1,))
+    if (lengths < 0).any() or lengths.sum() != whole.shape[0]:
+        raise FormatError(
+            f"replay: array {key!r} has {whole.shape[0]} rows, its lengths say {lengths.sum()}"
+        )
+    return np.split(whole, np.cumsum(lengths)[:-1]) if lengths.size else []
+
+
+def _check_indices(key: str, values: Ints, limit: int | Ints) -> None:
+    if ((values < 0) | (values >= limit)).any():
+        raise FormatError(f"replay: array {key!r} holds an index that is out of range")

@@ -1,0 +1,62 @@
+"""Value-weighted softmax rank rewards of sibling trajectories."""
+
+import numpy as np
+import numpy.typing as npt
+
+from dagsched_env.errors import DAGSchedError
+
+__all__ = ["rank_rewards"]
+
+EPSILON = 1e-12
+"""The ε of both normalisations, in units of the makespans and of the mean weight."""
+TIE_TOLERANCE = 1e-9
+"""Makespans closer than this, relative to the largest, are equal: they differ by rounding."""
+
+
+def rank_rewards(
+    makespans: npt.ArrayLike, *, temperature: float = 1.0
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Reward each trajectory of a task by how its makespan compares with its siblings'.
+
+    ``m' = (m - μ) / (σ + ε)``; ``w = softmax(-m' / τ)``; ``reward = (w - μ_w) / (σ_w + ε)``.
+    Shorter is better. Neither shifting nor scaling all makespans changes anything. Makespans equal
+    up to rounding share a reward; when all are, or there is only one, rewards are zero.
+
+    Args:
+        makespans: ``[K]`` true makespans, finite, K ≥ 1 (time).
+        temperature: τ > 0; small values reward the best alone.
+
+    Returns:
+        rewards: ``[K]`` with mean 0 and variance 1, or all 0.
+        weights: ``[K]`` the softmax weights w; they are positive and add up to 1.
+
+    Raises:
+        DAGSchedError: no makespans, one that is not finite, or τ ≤ 0.
+    """
+    m = np.asarray(makespans, dtype=np.float64)
+    if m.ndim != 1 or m.size == 0:
+        raise DAGSchedError(f"makespans needs shape [K], K >= 1, got {list(m.shape)}")
+    if not np.isfinite(m).all():
+        at = int(np.flatnonzero(~np.isfinite(m))[0])
+        raise DAGSchedError(f"makespans[{at}] is {m[at]}: it must be finite")
+    if not temperature > 0:
+        raise DAGSchedError(f"temperature is {temperature}: it must be positive")
+    m = _merge_ties(m)
+    if (m == m[0]).all():
+        return np.zeros(m.size), np.full(m.size, 1.0 / m.size)
+    normalised = (m - m.mean()) / (m.std() + EPSILON)
+    weights = np.exp((normalised.min() - normalised) / temperature)
+    weights /= weights.sum()
+    mean = 1.0 / m.size
+    return (weights - mean) / (weights.std() + EPSILON * mean), weights
+
+
+def _merge_ties(m: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Makespans in units of the largest, each run of near-equal ones at its smallest value."""
+    scaled = m / max(float(np.abs(m).max()), np.finfo(np.float64).tiny)
+    order = np.argsort(scaled, kind="stable")
+    ascending = scaled[order]
+    starts_run = np.diff(ascending, prepend=-np.inf) > TIE_TOLERANCE
+    merged = np.empty_like(scaled)
+    merged[order] = ascending[starts_run][np.cumsum(starts_run) - 1]
+    return merged

@@ -1,0 +1,111 @@
+"""Evaluates leaves with a network in this process; embeddings are cached per instance."""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
+
+from aerl_trainer.config import NetworkConfig
+from aerl_trainer.nn.batching import NetworkInputs, Rows, batch_graphs, batch_states
+from aerl_trainer.nn.features import static_features
+from aerl_trainer.nn.network import Embedding, Network
+from aerl_trainer.search.leaves import LeafArrays
+from dagsched_env.instance import Instance
+
+__all__ = ["Request", "TorchEvaluator", "flat_weights", "weight_count"]
+
+CACHED_INSTANCES = 64
+
+
+class Request(NamedTuple):
+    """Leaves of one problem that wait for an evaluation."""
+
+    instance: Instance
+    leaves: LeafArrays
+    count: int
+
+
+class TorchEvaluator:
+    """The in-process backend of inference, and the inside of the server.
+
+    Args:
+        network: its weights are replaced by ``load``; never trained here.
+        device: where it runs.
+    """
+
+    def __init__(self, network: Network, device: torch.device | str = "cpu") -> None:
+        self._device = torch.device(device)
+        self._network = network.to(self._device).eval()
+        self._embeddings: OrderedDict[str, Embedding] = OrderedDict()
+        self.version = 0
+
+    def load(self, weights: npt.NDArray[np.float32], version: int) -> None:
+        """Take new weights, as made by ``flat_weights``."""
+        with torch.no_grad():
+            vector = torch.from_numpy(weights.copy()).to(self._device)
+            vector_to_parameters(vector, self._network.parameters())
+        self._embeddings.clear()
+        self.version = version
+
+    def evaluate(self, instance: Instance, leaves: LeafArrays, count: int) -> int:
+        """Fill ``logits`` and ``prediction`` of the first ``count`` rows; returns the version."""
+        return self.evaluate_requests([Request(instance, leaves, count)])
+
+    @torch.inference_mode()
+    def evaluate_requests(self, requests: Sequence[Request]) -> int:
+        """Evaluate the leaves of several problems in one pass of the decoder."""
+        embedding = _join([self._embed(request.instance) for request in requests])
+        inputs = [NetworkInputs.of(request.leaves, request.count) for request in requests]
+        rows = Rows.of(
+            np.repeat(np.arange(len(requests)), [request.count for request in requests]),
+            [request.instance.comp.shape for request in requests],
+        )
+        states = batch_states(NetworkInputs.join(inputs), rows, self._device)
+        logits, prediction = self._network.decode(embedding, states)
+        self._scatter(requests, logits.cpu().numpy(), prediction.cpu().numpy())
+        return self.version
+
+    def _embed(self, instance: Instance) -> Embedding:
+        key = instance.fingerprint
+        if key not in self._embeddings:
+            graphs = batch_graphs([static_features(instance)], self._device)
+            self._embeddings[key] = self._network.encode(graphs)
+            if len(self._embeddings) > CACHED_INSTANCES:
+                self._embeddings.popitem(last=False)
+        self._embeddings.move_to_end(key)
+        return self._embeddings[key]
+
+    @staticmethod
+    def _scatter(
+        requests: Sequence[Request],
+        logits: npt.NDArray[np.float32],
+        prediction: npt.NDArray[np.float32],
+    ) -> None:
+        first = 0
+        for _, leaves, count in requests:
+            width = min(logits.shape[1], leaves.logits.shape[1])
+            leaves.logits[:count, :width] = logits[first : first + count, :width]
+            leaves.prediction[:count] = prediction[first : first + count]
+            first += count
+
+
+def flat_weights(network: Network) -> npt.NDArray[np.float32]:
+    """All parameters in one vector, in the order of the module."""
+    with torch.no_grad():
+        vector: npt.NDArray[np.float32] = parameters_to_vector(network.parameters()).cpu().numpy()
+    return vector
+
+
+def weight_count(config: NetworkConfig) -> int:
+    """Length of ``flat_weights`` of a network of this size."""
+    return sum(parameter.numel() for parameter in Network(config).parameters())
+
+
+def _join(parts: Sequence[Embedding]) -> Embedding:
+    if len(parts) == 1:
+        return parts[0]
+    return Embedding(*(torch.cat(tensors) for tensors in zip(*parts, strict=True)))

@@ -1,0 +1,148 @@
+"""Live progress of a training run: a panel on a terminal, plain lines elsewhere."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import TracebackType
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+
+__all__ = ["Progress", "Status"]
+
+REFRESH_PER_SECOND = 2
+
+
+@dataclass(frozen=True)
+class Status:
+    """Where a run stands; None = not known yet."""
+
+    step: int = 0
+    """Learner steps."""
+    tasks: int = 0
+    """Finished trees."""
+    simulations_per_s: float | None = None
+    mean_batch: float | None = None
+    """Leaves per evaluation of the network."""
+    loss: float | None = None
+    slr_vs_heft: float | None = None
+    """Latest validation: mean of makespan / HEFT's makespan."""
+    level: int = 0
+    """Curriculum level, from 0."""
+    levels: int = 1
+    """How many levels there are."""
+
+
+class Progress:
+    """Context manager that shows the latest ``Status`` with the time left.
+
+    On a terminal a panel is redrawn in place, and the clock runs on between updates; elsewhere a
+    line is printed every ``interval_s`` seconds at most, and one at the end.
+
+    Args:
+        total_s: duration of the run.
+        title: name of the run.
+        console: where to print; by default standard output.
+        interval_s: between plain lines.
+        clock: seconds from any origin; tests replace it.
+    """
+
+    def __init__(
+        self,
+        total_s: float,
+        title: str = "AERL-DS",
+        *,
+        console: Console | None = None,
+        interval_s: float = 10.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._total_s = total_s
+        self._title = title
+        self._console = console or Console()
+        self._interval_s = interval_s
+        self._clock = clock
+        self._status = Status()
+        self._start = self._next_line = clock()
+        self._live: Live | None = None
+
+    def __enter__(self) -> "Progress":
+        self._start = self._next_line = self._clock()
+        if self._console.is_terminal and not self._console.is_dumb_terminal:
+            self._live = Live(
+                console=self._console,
+                get_renderable=self._panel,
+                refresh_per_second=REFRESH_PER_SECOND,
+            )
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+        else:
+            self._print_line()
+
+    def update(self, status: Status) -> None:
+        """Show ``status`` from now on."""
+        self._status = status
+        if self._live is None and self._clock() >= self._next_line:
+            self._print_line()
+            self._next_line = self._clock() + self._interval_s
+
+    def message(self, text: str) -> None:
+        """Print a line of its own, above the panel if there is one."""
+        self._console.print(text, markup=False, highlight=False)
+
+    def _print_line(self) -> None:
+        cells = "  ".join(f"{name} {value}" for name, value in _cells(self._status))
+        times = f"[{_duration(self._elapsed())} / {_duration(self._total_s)}]"
+        self._console.print(f"{times}  {cells}", markup=False, highlight=False, soft_wrap=True)
+
+    def _panel(self) -> Panel:
+        elapsed = min(self._elapsed(), self._total_s)
+        clock = Table.grid(expand=True, padding=(0, 2, 0, 0))
+        clock.add_column(ratio=1)
+        clock.add_column(justify="right", no_wrap=True)
+        clock.add_row(
+            ProgressBar(total=self._total_s, completed=elapsed),
+            f"{_duration(self._total_s - elapsed)} left",
+        )
+        numbers = Table.grid(expand=True, padding=(0, 2, 0, 0))
+        cells = list(_cells(self._status))
+        for _ in cells:
+            numbers.add_column(justify="left", no_wrap=True)
+        numbers.add_row(*(name for name, _ in cells), style="dim")
+        numbers.add_row(*(value for _, value in cells), style="bold")
+        return Panel(Group(clock, numbers), title=self._title, title_align="left")
+
+    def _elapsed(self) -> float:
+        return self._clock() - self._start
+
+
+def _cells(status: Status) -> Iterator[tuple[str, str]]:
+    yield "step", str(status.step)
+    yield "tasks", str(status.tasks)
+    yield "sims/s", _number(status.simulations_per_s, ".0f")
+    yield "batch", _number(status.mean_batch, ".1f")
+    yield "loss", _number(status.loss, ".3f")
+    yield "SLR/HEFT", _number(status.slr_vs_heft, ".4f")
+    yield "level", f"{status.level + 1}/{status.levels}"
+
+
+def _number(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(max(0, round(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

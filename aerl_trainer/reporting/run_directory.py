@@ -1,0 +1,106 @@
+"""The directory of a run: where everything lies, and how the run was made."""
+
+import importlib.metadata
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from aerl_trainer import config as settings
+from dagsched_env.errors import DAGSchedError
+
+__all__ = ["RunDirectory", "system_info"]
+
+PACKAGES = ("aerl-ds", "gymnasium", "networkx", "numba", "numpy", "torch")
+
+
+class RunDirectory:
+    """Names of the files of a run; ``create`` makes them.
+
+    ``config.toml`` (every setting), ``system.json`` (see ``system_info``), ``metrics.jsonl``,
+    ``tb/`` for TensorBoard, ``logs/`` one file a process, ``checkpoints/``.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.config_file = self.path / "config.toml"
+        self.system_file = self.path / "system.json"
+        self.metrics_file = self.path / "metrics.jsonl"
+        self.tensorboard = self.path / "tb"
+        self.logs = self.path / "logs"
+        self.checkpoints = self.path / "checkpoints"
+
+    @property
+    def holds_run(self) -> bool:
+        """Whether a run has been started here."""
+        return self.config_file.exists()
+
+    def create(self, config: settings.Config, *, resume: bool = False) -> None:
+        """Make the directories and record settings and system.
+
+        Args:
+            config: settings of the run.
+            resume: go on with the run that is here; its settings and system are recorded anew.
+
+        Raises:
+            DAGSchedError: the directory holds a run and ``resume`` is False, or cannot be written.
+        """
+        if self.holds_run and not resume:
+            raise DAGSchedError(
+                f"{self.path} holds a run already: resume it, or choose another directory"
+            )
+        try:
+            for directory in (self.path, self.tensorboard, self.logs, self.checkpoints):
+                directory.mkdir(parents=True, exist_ok=True)
+            _write(self.system_file, json.dumps(system_info(), indent=2) + "\n")
+            _write(self.config_file, tomli_w.dumps(settings.to_dict(config)))
+        except OSError as error:
+            raise DAGSchedError(f"{error.filename or self.path}: {error.strerror}") from None
+
+
+def system_info() -> dict[str, Any]:
+    """What a run's results and speed depend on besides its settings, as JSON values.
+
+    Versions of Python and packages (None = not installed), platform, processors, commit of the
+    source (with ``-dirty`` when it has been changed; None outside git), command line, start time.
+    """
+    return {
+        "python": platform.python_version(),
+        "packages": {package: _version(package) for package in PACKAGES},
+        "platform": platform.platform(),
+        "cpu_count": os.cpu_count(),
+        "cpus_usable": len(os.sched_getaffinity(0)),
+        "git_commit": _git_commit(Path(__file__).parent),
+        "command": sys.argv,
+        "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _git_commit(directory: Path) -> str | None:
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    try:
+        done = subprocess.run(
+            command, cwd=directory, capture_output=True, text=True, timeout=10, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() or None
+
+
+def _write(path: Path, text: str) -> None:
+    temporary = path.with_name(f".{path.name}.new")
+    temporary.write_text(text, encoding="utf-8")
+    os.replace(temporary, path)

@@ -1,0 +1,179 @@
+"""Complete trajectories of a finished tree: by visit counts, then by the policy, then replayed."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from aerl_trainer.config import SearchConfig
+from aerl_trainer.records import Trajectory
+from aerl_trainer.search.context import make_context
+from aerl_trainer.search.leaves import (
+    Evaluator,
+    LeafArrays,
+    allocate_leaves,
+    allocate_scratch,
+    set_priors,
+    write_state,
+)
+from aerl_trainer.search.tree import EXPANDED, NO_NODE, ROOT, SOLVED, TreeArrays
+from dagsched_env.instance import Instance
+from dagsched_env.simulator import State
+
+__all__ = ["complete_by_policy", "sample_trajectories"]
+
+MIN_POLICY_VISITS = 8
+"""A node with fewer completed visits below it has no search policy worth learning from."""
+DRAWS_PER_TRAJECTORY = 4
+"""Attempts at a sequence that has not been drawn yet, per trajectory wanted."""
+
+
+_Choice = Callable[[npt.NDArray[np.int32], npt.NDArray[np.int32]], int]
+
+
+@dataclass
+class _Path:
+    """A sequence under construction, with the search policies met on the way."""
+
+    actions: list[int] = field(default_factory=list)
+    candidates: list[npt.NDArray[np.int32]] = field(default_factory=list)
+    policies: list[npt.NDArray[np.float32]] = field(default_factory=list)
+
+
+def sample_trajectories(
+    instance: Instance,
+    tree: TreeArrays,
+    evaluator: Evaluator,
+    config: SearchConfig,
+    rng: np.random.Generator,
+) -> list[Trajectory]:
+    """Draw up to K = ``config.min_trajectories`` distinct action sequences and replay them.
+
+    From the root, actions are drawn in proportion to their visits N(s, a); below the visited part,
+    by the policy of ``evaluator``. With ``config.incumbent_trajectory`` the best schedule found by
+    the search is one of the K. Fewer than K come back only where the tree holds no more.
+
+    Returns:
+        Trajectories with the true makespans of the deterministic simulator.
+    """
+    wanted = config.min_trajectories
+    drawn: dict[tuple[int, ...], _Path] = {}
+    if config.incumbent_trajectory:
+        path = _follow_incumbent(tree, instance)
+        drawn[tuple(path.actions)] = path
+    for _ in range(wanted * DRAWS_PER_TRAJECTORY):
+        path = _walk(tree, lambda visits, _: int(rng.choice(len(visits), p=visits / visits.sum())))
+        drawn.setdefault(tuple(path.actions), path)
+        if len(drawn) == wanted:
+            break
+    paths = list(drawn.values())
+    states = [_state_of(instance, path.actions) for path in paths]
+    complete_by_policy(instance, states, [p.actions for p in paths], evaluator, config, rng)
+    return [_replay(instance, path) for path in paths]
+
+
+def complete_by_policy(
+    instance: Instance,
+    states: list[State],
+    actions: list[list[int]],
+    evaluator: Evaluator,
+    config: SearchConfig,
+    rng: np.random.Generator | None,
+) -> None:
+    """Play every state to its end in step with the others, appending to ``actions``.
+
+    Args:
+        instance: the problem of all states.
+        states: changed in place.
+        actions: per state the list to extend with ``task * p + processor``.
+        evaluator: gives the policy, in batches of all states that are not terminal.
+        config: which candidates the policy chooses among.
+        rng: draws from the policy at ``config.rollout_temperature``; None = its best action.
+    """
+    context = make_context(instance)
+    scratch = allocate_scratch(*instance.comp.shape)
+    leaves = allocate_leaves(len(states), config.max_children)
+    while live := [i for i, state in enumerate(states) if not state.terminal]:
+        for row, i in enumerate(live):
+            arrays = states[i].arrays
+            write_state(context, scratch, arrays, leaves, row, config.min_prior, True)
+        evaluator.evaluate(instance, leaves, len(live))
+        set_priors(leaves, len(live))
+        for row, i in enumerate(live):
+            action = _choose(leaves, row, config.rollout_temperature, rng)
+            states[i].apply(*divmod(action, instance.n_processors))
+            actions[i].append(action)
+
+
+def _choose(
+    leaves: LeafArrays, row: int, temperature: float, rng: np.random.Generator | None
+) -> int:
+    k = int(leaves.n_candidates[row])
+    priors = leaves.priors[row, :k].astype(np.float64)
+    if rng is None:
+        return int(leaves.candidates[row, np.argmax(priors)])
+    sharpened = (priors / priors.max()) ** (1.0 / temperature)
+    return int(leaves.candidates[row, rng.choice(k, p=sharpened / sharpened.sum())])
+
+
+def _walk(tree: TreeArrays, choose: _Choice) -> _Path:
+    """Follow ``choose(visits, actions) -> position`` down to the first node without visits below.
+
+    A negative position ends the walk.
+    """
+    path = _Path()
+    node = ROOT
+    while node != NO_NODE and tree.status[node] in (EXPANDED, SOLVED):
+        first = int(tree.first_edge[node])
+        edges = slice(first, first + int(tree.n_edges[node]))
+        visits, actions = tree.edge_visits[edges], tree.edge_action[edges]
+        total = int(visits.sum())
+        position = choose(visits, actions) if total > 0 else -1
+        if position < 0:
+            break
+        if total >= MIN_POLICY_VISITS and len(path.policies) == len(path.actions):
+            path.candidates.append(actions.copy())
+            path.policies.append((visits / total).astype(np.float32))
+        path.actions.append(int(actions[position]))
+        node = int(tree.edge_child[first + position])
+    return path
+
+
+def _follow_incumbent(tree: TreeArrays, instance: Instance) -> _Path:
+    """The best schedule of the tree, with the search policies on the part of it inside the tree."""
+    sequence = tree.incumbent_sequence[: instance.n_tasks]
+    wanted = sequence * instance.n_processors + tree.incumbent_processor[sequence]
+    ahead = iter(wanted.tolist())
+
+    def follow(_: npt.NDArray[np.int32], actions: npt.NDArray[np.int32]) -> int:
+        positions = np.flatnonzero(actions == next(ahead))
+        return int(positions[0]) if positions.size else -1
+
+    path = _walk(tree, follow)
+    path.actions = wanted.tolist()
+    return path
+
+
+def _state_of(instance: Instance, actions: list[int]) -> State:
+    state = State(instance)
+    for action in actions:
+        state.apply(*divmod(action, instance.n_processors))
+    return state
+
+
+def _replay(instance: Instance, path: _Path) -> Trajectory:
+    """Step the simulator through the sequence from the empty schedule."""
+    state = State(instance)
+    lower_bounds = [state.lower_bound]
+    for action in path.actions:
+        state.apply(*divmod(action, instance.n_processors))
+        lower_bounds.append(state.lower_bound)
+    pairs = np.array([divmod(a, instance.n_processors) for a in path.actions], dtype=np.int32)
+    return Trajectory(
+        actions=pairs,
+        candidates=tuple(path.candidates),
+        policies=tuple(path.policies),
+        lower_bounds=np.array(lower_bounds),
+        makespan=state.schedule().makespan,
+    )

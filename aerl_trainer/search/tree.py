@@ -1,0 +1,241 @@
+"""The search tree that all actors of one task share: a struct of arrays, and the contract on it.
+
+Constant during a search
+    Everything about the problem; each process holds its own ``SearchContext``.
+
+Mutated under the lock, by ``kernels.gather``, ``kernels.commit`` and ``kernels.forget`` only
+    All arrays below. An actor takes the lock twice per mini-batch: to gather leaves and to commit
+    their evaluation. No inference, replay or feature building happens inside.
+
+Read without the lock
+    ``parent_edge``, ``edge_parent`` and ``edge_action`` of a node that the reader has in flight:
+    they are written once, before the node is handed out. The creator reads everything once the
+    tree is finished and every actor has released it.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from aerl_trainer.config import SearchConfig
+from aerl_trainer.shared_memory import ArraySpec, BlockHandle, LocalBlock, SharedBlock
+from dagsched_env.schedule import Schedule
+
+__all__ = [
+    "BEST_MAKESPAN",
+    "BROKEN",
+    "CAP",
+    "COMPLETE",
+    "EVALUATING",
+    "EXHAUSTED",
+    "EXPANDED",
+    "NEW",
+    "NO_NODE",
+    "MAX_NODES",
+    "N_EDGES",
+    "N_NODES",
+    "OUTCOME",
+    "Q_MAX",
+    "Q_MIN",
+    "ROOT",
+    "RUNNING",
+    "SIMS_DONE",
+    "SOLVED",
+    "TERMINAL",
+    "TERMINAL_PATHS",
+    "WRITER",
+    "SharedTree",
+    "TreeArrays",
+    "TreeSize",
+]
+
+MAX_NODES = 200_000
+"""Largest tree, about 0.3 GB if every node had 32 edges."""
+
+ROOT = 0
+NO_NODE = -1
+
+# Node status
+NEW = 0  # not evaluated, nobody is at it
+EVALUATING = 1  # one actor has it in flight
+EXPANDED = 2  # has edges
+TERMINAL = 3  # a complete schedule, visited
+SOLVED = 4  # every kept child is TERMINAL or SOLVED
+
+# counters[...]
+N_NODES, N_EDGES, SIMS_DONE, TERMINAL_PATHS, OUTCOME, WRITER = range(6)
+# counters[OUTCOME]
+RUNNING, COMPLETE, EXHAUSTED, CAP, BROKEN = range(5)
+OUTCOMES = ("running", "complete", "exhausted", "cap", "broken")
+
+# scalars[...]
+Q_MIN, Q_MAX, BEST_MAKESPAN = range(3)
+
+
+class TreeArrays(NamedTuple):
+    """Shapes: C nodes, E edges, A actors, B leaves per mini-batch, n tasks.
+
+    ``edge_total`` sums root returns, ``G = 1 - SLR`` estimates of whole episodes, over the
+    completed visits; Q(s, a) of the edge is its mean less the reward collected up to s, a constant
+    among siblings. ``edge_best`` is the best G of a complete schedule seen below the edge.
+    """
+
+    counters: npt.NDArray[np.int64]  # [6] see above
+    scalars: npt.NDArray[np.float64]  # [3] see above
+    status: npt.NDArray[np.int8]  # [C]
+    first_edge: npt.NDArray[np.int32]  # [C] its edges are first_edge : first_edge + n_edges
+    n_edges: npt.NDArray[np.int32]  # [C]
+    parent_edge: npt.NDArray[np.int32]  # [C] -1 at the root
+    depth: npt.NDArray[np.int32]  # [C] placements made
+    raw_value: npt.NDArray[np.float64]  # [C] its own evaluation, as a root return
+    edge_parent: npt.NDArray[np.int32]  # [E]
+    edge_action: npt.NDArray[np.int32]  # [E] task * p + processor
+    edge_child: npt.NDArray[np.int32]  # [E] NO_NODE until selected
+    edge_visits: npt.NDArray[np.int32]  # [E] N, completed
+    edge_in_flight: npt.NDArray[np.int32]  # [E] O, under way
+    edge_total: npt.NDArray[np.float64]  # [E] W
+    edge_best: npt.NDArray[np.float64]  # [E]
+    edge_prior: npt.NDArray[np.float32]  # [E] P
+    journal_edge: npt.NDArray[np.int32]  # [A, B] last edge of each path in flight, see `gather`
+    journal_count: npt.NDArray[np.int32]  # [A] paths in flight
+    incumbent_processor: npt.NDArray[np.int64]  # [n]
+    incumbent_sequence: npt.NDArray[np.int64]  # [n] tasks in the order of their placement
+    incumbent_start: npt.NDArray[np.float64]  # [n]
+    incumbent_finish: npt.NDArray[np.float64]  # [n]
+
+
+@dataclass(frozen=True)
+class TreeSize:
+    """Capacities of a tree: 25 bytes a node and 40 bytes an edge."""
+
+    nodes: int
+    edges: int
+    actors: int
+    batch: int
+    tasks: int
+
+    @classmethod
+    def for_search(cls, config: SearchConfig, actors: int, tasks: int) -> "TreeSize":
+        """Room for every simulation up to the safety cap, at most ``MAX_NODES`` nodes.
+
+        Pages that a search does not touch cost nothing. A full tree goes on without growing.
+        """
+        nodes = min(int(config.budget * config.cap_factor) + actors * config.batch_size, MAX_NODES)
+        edges = nodes * config.max_children
+        return cls(nodes, edges, actors, config.batch_size, tasks)
+
+    def specs(self) -> dict[str, ArraySpec]:
+        """Shape and dtype of every array of ``TreeArrays``."""
+        c, e = (self.nodes,), (self.edges,)
+        n = (self.tasks,)
+        return {
+            "counters": ((6,), np.int64),
+            "scalars": ((3,), np.float64),
+            "status": (c, np.int8),
+            "first_edge": (c, np.int32),
+            "n_edges": (c, np.int32),
+            "parent_edge": (c, np.int32),
+            "depth": (c, np.int32),
+            "raw_value": (c, np.float64),
+            "edge_parent": (e, np.int32),
+            "edge_action": (e, np.int32),
+            "edge_child": (e, np.int32),
+            "edge_visits": (e, np.int32),
+            "edge_in_flight": (e, np.int32),
+            "edge_total": (e, np.float64),
+            "edge_best": (e, np.float64),
+            "edge_prior": (e, np.float32),
+            "journal_edge": ((self.actors, self.batch), np.int32),
+            "journal_count": ((self.actors,), np.int32),
+            "incumbent_processor": (n, np.int64),
+            "incumbent_sequence": (n, np.int64),
+            "incumbent_start": (n, np.float64),
+            "incumbent_finish": (n, np.float64),
+        }
+
+
+class SharedTree:
+    """One tree: ``create`` it in the parent, ``attach`` to it in the actors.
+
+    ``local`` makes one that a single process searches, on private memory and without a lock.
+    """
+
+    def __init__(self, block: SharedBlock | LocalBlock) -> None:
+        self._block = block
+        self.arrays = TreeArrays(**block.arrays)
+        self.lock = block.lock
+
+    @classmethod
+    def create(cls, size: TreeSize) -> "SharedTree":
+        return cls(SharedBlock.create("tree", size.specs()))
+
+    @classmethod
+    def local(cls, size: TreeSize) -> "SharedTree":
+        return cls(LocalBlock(size.specs()))
+
+    @classmethod
+    def attach(cls, handle: BlockHandle) -> "SharedTree":
+        return cls(SharedBlock.attach(handle))
+
+    @property
+    def handle(self) -> BlockHandle:
+        """What ``attach`` needs in another process."""
+        if self._block.handle is None:
+            raise RuntimeError("a local tree cannot be shared between processes")
+        return self._block.handle
+
+    def reset(self) -> None:
+        """Empty the tree: a root that has not been evaluated, no incumbent."""
+        a = self.arrays
+        a.counters[:] = 0
+        a.counters[N_NODES] = 1
+        a.scalars[:] = (np.inf, -np.inf, np.inf)
+        a.status[ROOT], a.n_edges[ROOT], a.depth[ROOT] = NEW, 0, 0
+        a.parent_edge[ROOT] = -1
+        a.journal_count[:] = 0
+
+    def offer(self, schedule: Schedule) -> None:
+        """Make a known schedule the incumbent if it is better; it takes no part in the search."""
+        with self.lock:
+            a = self.arrays
+            if schedule.makespan < a.scalars[BEST_MAKESPAN]:
+                n = schedule.processor.shape[0]
+                a.scalars[BEST_MAKESPAN] = schedule.makespan
+                a.incumbent_processor[:n] = schedule.processor
+                a.incumbent_sequence[:n] = np.argsort(schedule.start, kind="stable")
+                a.incumbent_start[:n] = schedule.start
+                a.incumbent_finish[:n] = schedule.finish
+
+    def incumbent(self, n_tasks: int, *, algorithm: str) -> Schedule:
+        """The best complete schedule that was seen or offered."""
+        with self.lock:
+            a = self.arrays
+            return Schedule(
+                a.incumbent_processor[:n_tasks],
+                a.incumbent_start[:n_tasks],
+                a.incumbent_finish[:n_tasks],
+                algorithm=algorithm,
+            )
+
+    def counter(self, index: int) -> int:
+        return int(self.arrays.counters[index])
+
+    @property
+    def best_makespan(self) -> float:
+        return float(self.arrays.scalars[BEST_MAKESPAN])
+
+    @property
+    def finished(self) -> bool:
+        return self.counter(OUTCOME) != RUNNING
+
+    @property
+    def outcome(self) -> str:
+        """``"running"``, ``"complete"``, ``"exhausted"``, ``"cap"``, or ``"broken"``: an actor died
+        while it held the lock, and the search must be started again."""
+        return OUTCOMES[self.counter(OUTCOME)]
+
+    def close(self) -> None:
+        self.arrays = TreeArrays(*(np.empty(0) for _ in TreeArrays._fields))  # drop the views
+        self._block.close()

@@ -1,0 +1,236 @@
+"""One actor's share of a search: gather leaves, evaluate them, commit."""
+
+import numpy as np
+import numpy.typing as npt
+
+from aerl_trainer.config import SearchConfig
+from aerl_trainer.records import Task
+from aerl_trainer.search.context import SearchContext, make_context
+from aerl_trainer.search.features import INSERTION
+from aerl_trainer.search.kernels import commit, gather
+from aerl_trainer.search.leaves import (
+    Evaluator,
+    LeafArrays,
+    Scratch,
+    allocate_scratch,
+    set_priors,
+    write_state,
+)
+from aerl_trainer.search.tree import BEST_MAKESPAN, SharedTree, TreeArrays
+from aerl_trainer.seeding import generator
+from dagsched_env.kernels.arrays import StateArrays
+from dagsched_env.kernels.dispatch import complete
+from dagsched_env.kernels.jit import kernel
+from dagsched_env.kernels.state import copy_state, place, recompute_bounds, reset
+
+__all__ = ["SearchWorker", "state_after"]
+
+NOISE_POOL = 1 << 14
+"""Standard normals drawn once per task; each tail reads a stretch of them at a random offset."""
+
+
+class SearchWorker:
+    """Runs simulations of one task on its tree, as actor number ``actor``.
+
+    Args:
+        actor: index into the tree's journal; one live worker per actor and tree.
+        task: the problem and the seed of its randomness.
+        tree: shared by all actors of the task.
+        leaves: the batch to work in; its first dimension bounds the mini-batch.
+        evaluator: the network, or ``PriorEvaluator``.
+        config: search settings.
+        explore: root noise, as in training.
+        network: False skips the network's inputs (for ``PriorEvaluator``).
+    """
+
+    def __init__(
+        self,
+        actor: int,
+        task: Task,
+        tree: SharedTree,
+        leaves: LeafArrays,
+        evaluator: Evaluator,
+        config: SearchConfig,
+        *,
+        explore: bool,
+        network: bool = True,
+    ) -> None:
+        self.actor, self.task, self.tree, self.leaves = actor, task, tree, leaves
+        self.config, self.explore, self.network = config, explore, network
+        self._evaluator = evaluator
+        self._context = make_context(task.instance)
+        n, p = task.instance.comp.shape
+        self._scratch = allocate_scratch(n, p)
+        self._best = allocate_scratch(n, p).tail
+        self._rng = generator(task.seed, "actor", actor)
+        self._noise = self._rng.standard_normal(NOISE_POOL + n + n * p)
+        self._cap = int(config.budget * config.cap_factor)
+        self.model_version = 0
+
+    def run_batch(self, tail_weight: float) -> int:
+        """One mini-batch of simulations.
+
+        Args:
+            tail_weight: λ, share of the randomised tail in a leaf's value.
+
+        Returns:
+            How many simulations were done; 0 when the tree is finished or every leaf that the
+            search wants is in flight with another actor.
+        """
+        config, tree = self.config, self.tree
+        with tree.lock:
+            count = gather(
+                tree.arrays,
+                self.actor,
+                min(config.batch_size, self.leaves.terminal.shape[0]),
+                config.budget,
+                config.c_puct,
+                config.best_weight,
+            )
+        if count == 0:
+            return 0
+        best_makespan = self._evaluate(count, tail_weight)
+        with tree.lock:
+            commit(
+                tree.arrays,
+                self.actor,
+                self.leaves,
+                config.budget,
+                config.min_trajectories,
+                self._cap,
+            )
+            if best_makespan < tree.arrays.scalars[BEST_MAKESPAN]:
+                _store_incumbent(tree.arrays, self._best)
+        return count
+
+    def _evaluate(self, count: int, tail_weight: float) -> float:
+        """Fill ``leaves`` for the journalled paths; returns the best makespan among their tails."""
+        leaves, config = self.leaves, self.config
+        offsets = self._rng.integers(NOISE_POOL, size=count)
+        best_makespan = prepare_leaves(
+            self._context,
+            self.tree.arrays,
+            self.actor,
+            count,
+            self._scratch,
+            self._best,
+            leaves,
+            self._noise,
+            offsets,
+            config.min_prior,
+            self.network,
+        )
+        self.model_version = self._evaluator.evaluate(self.task.instance, leaves, count)
+        set_priors(leaves, count)
+        if self.explore and self.tree.arrays.journal_edge[self.actor, 0] < 0:
+            self._add_root_noise()
+        set_values(
+            self._context,
+            leaves,
+            count,
+            tail_weight,
+            config.backup == "value",
+            config.value_target == "rank",
+        )
+        return float(best_makespan)
+
+    def _add_root_noise(self) -> None:
+        """Mix Dirichlet noise into the priors of row 0, the root; the same for every actor."""
+        k = int(self.leaves.n_candidates[0])
+        rng = generator(self.task.seed, "root-noise")
+        noise = rng.dirichlet(np.full(k, self.config.noise_concentration / k))
+        share = self.config.noise_fraction
+        self.leaves.priors[0, :k] = (1 - share) * self.leaves.priors[0, :k] + share * noise
+
+
+@kernel
+def state_after(
+    c: SearchContext, t: TreeArrays, edge: int, s: StateArrays, path: npt.NDArray[np.int64]
+) -> None:
+    """Make ``s`` the state behind the last ``edge`` of a path (-1 = root), by replaying it."""
+    p = c.g.comp.shape[1]
+    length = 0
+    while edge >= 0:
+        path[length] = t.edge_action[edge]
+        length += 1
+        edge = t.parent_edge[t.edge_parent[edge]]
+    reset(c.g, s)
+    for i in range(length - 1, -1, -1):
+        place(c.g, s, path[i] // p, path[i] % p, INSERTION, False)
+    recompute_bounds(c.g, s)
+
+
+@kernel
+def prepare_leaves(
+    c: SearchContext,
+    t: TreeArrays,
+    actor: int,
+    count: int,
+    w: Scratch,
+    best: StateArrays,
+    leaves: LeafArrays,
+    noise: npt.NDArray[np.float64],
+    offsets: npt.NDArray[np.int64],
+    min_prior: float,
+    features: bool,
+) -> float:
+    """Rebuild each leaf's state, list its candidates, and complete it by a randomised tail.
+
+    Sets ``leaves.best`` to the return of that complete schedule, and copies the best schedule of
+    the batch into ``best``; returns its makespan.
+    """
+    n, p = c.g.comp.shape
+    least = np.inf
+    for b in range(count):
+        state_after(c, t, t.journal_edge[actor, b], w.state, w.path)
+        write_state(c, w, w.state, leaves, b, min_prior, features)
+        copy_state(w.state, w.tail)
+        draws = noise[offsets[b] : offsets[b] + n + n * p]
+        makespan = complete(c.g, w.tail, c.rank_u, c.oct, c.tail_sigma, draws, INSERTION)
+        leaves.best[b] = makespan
+        if makespan < least:
+            least = makespan
+            copy_state(w.tail, best)
+    return least
+
+
+@kernel
+def set_values(
+    c: SearchContext,
+    leaves: LeafArrays,
+    count: int,
+    tail_weight: float,
+    value_only: bool,
+    rank_value: bool,
+) -> None:
+    """Turn makespans and predictions into what is backed up.
+
+    The value head predicts the return to go as a residual, in units of the rank scale, on that of
+    the deterministic tail (or, with ``rank_value``, a rank reward); v of a terminal state is 0.
+    ``value = (reward so far) + λ·(return of the randomised tail) + (1 - λ)·v``; with
+    ``value_only`` it is v alone.
+    """
+    for b in range(count):
+        v = 0.0
+        if not leaves.terminal[b] and rank_value:
+            v = leaves.prediction[b]
+        elif not leaves.terminal[b]:
+            residual = leaves.prediction[b] * c.rank_scale
+            v = (leaves.lower_bound[b] - leaves.tail_makespan[b] + residual) / c.cp_min
+        if value_only:
+            leaves.value[b] = v
+            leaves.best[b] = v
+        else:
+            collected = 1.0 - leaves.lower_bound[b] / c.cp_min
+            tail_return = (leaves.lower_bound[b] - leaves.best[b]) / c.cp_min
+            leaves.value[b] = collected + tail_weight * tail_return + (1.0 - tail_weight) * v
+            leaves.best[b] = collected + tail_return
+
+
+def _store_incumbent(t: TreeArrays, s: StateArrays) -> None:
+    n = s.processor.shape[0]
+    t.scalars[BEST_MAKESPAN] = s.totals[0]
+    t.incumbent_processor[:n] = s.processor
+    t.incumbent_sequence[:n] = s.sequence
+    t.incumbent_start[:n] = s.start
+    t.incumbent_finish[:n] = s.finish

@@ -1,0 +1,161 @@
+"""Processors for a workflow trace: described by speeds and bandwidths, or drawn from β and CCR."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dagsched_env.errors import DAGSchedError
+from dagsched_env.instance import Instance
+from dagsched_env.io.workflow import Workflow
+from dagsched_env.kernels.arrays import Floats
+
+__all__ = ["Platform", "RandomPlatform"]
+
+
+class Platform:
+    """Related machines: a task's runtime divided by the speed, its data by the bandwidth.
+
+    Times of the resulting instance are seconds, its data is bytes.
+
+    Args:
+        speeds: ``[p]`` relative to the machine of the trace, > 0.
+        bandwidths: bytes per second between different processors: one number > 0, or ``[p, p]``
+            from row to column (the diagonal is ignored). ``inf`` = no transfer time.
+        latency: seconds before a transfer starts, ≥ 0: one number or ``[p, p]``.
+        processor_names: p distinct names; default ``"P0"`` … .
+
+    Raises:
+        DAGSchedError: a wrong shape or a number out of its range; the message names it.
+    """
+
+    def __init__(
+        self,
+        speeds: npt.ArrayLike,
+        bandwidths: npt.ArrayLike,
+        *,
+        latency: npt.ArrayLike = 0.0,
+        processor_names: Sequence[str] | None = None,
+    ) -> None:
+        self.speeds = _floats("speeds", speeds)
+        if self.speeds.ndim != 1 or self.speeds.size == 0:
+            raise DAGSchedError(f"speeds needs shape [processors], got {list(self.speeds.shape)}")
+        if not (np.isfinite(self.speeds) & (self.speeds > 0)).all():
+            raise DAGSchedError(f"speeds is {self.speeds.tolist()}: speeds are finite and > 0")
+        self.bandwidths = _matrix("bandwidths", bandwidths, self.n_processors, diagonal=np.inf)
+        if not (self.bandwidths > 0).all():
+            raise DAGSchedError("bandwidths has an entry that is not > 0 (bytes per second)")
+        self.latency = _matrix("latency", latency, self.n_processors, diagonal=0.0)
+        if not (np.isfinite(self.latency) & (self.latency >= 0)).all():
+            raise DAGSchedError("latency has an entry that is not finite and >= 0 (seconds)")
+        self.processor_names = processor_names
+
+    @property
+    def n_processors(self) -> int:
+        return int(self.speeds.shape[0])
+
+    def __repr__(self) -> str:
+        return f"Platform(speeds={self.speeds.tolist()})"
+
+    def equip(self, workflow: Workflow) -> Instance:
+        """The workflow on these processors."""
+        return Instance(
+            workflow.runtimes[:, None] / self.speeds,
+            workflow.edges,
+            workflow.data,
+            inv_bandwidth=1.0 / self.bandwidths,
+            latency=self.latency,
+            task_names=workflow.tasks,
+            processor_names=self.processor_names,
+            name=workflow.name,
+        )
+
+
+@dataclass(frozen=True)
+class RandomPlatform:
+    """Unrelated machines, drawn as Topcuoglu et al. 2002 do.
+
+    A task of runtime w costs between w·(1 − β/2) and w·(1 + β/2) seconds on each processor, drawn
+    uniformly and independently. All bandwidths are equal: the bytes on the edges are turned into
+    seconds with one factor, so that mean communication / mean computation is exactly CCR. (A
+    workflow that passes no bytes keeps free communication.)
+
+    Args:
+        n_processors: p, ≥ 1.
+        beta: β in [0, 2]; 0 makes all processors alike.
+        ccr: CCR, ≥ 0.
+        seed: of the costs; the same seed gives the same platform for the same workflow.
+
+    Raises:
+        DAGSchedError: a number is out of its range; the message names it.
+    """
+
+    n_processors: int = 4
+    beta: float = 0.5
+    ccr: float = 1.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _check_whole("n_processors", self.n_processors, least=1)
+        _check_whole("seed", self.seed, least=0)
+        _check_number("beta", self.beta, most=2.0)
+        _check_number("ccr", self.ccr, most=math.inf)
+
+    def equip(self, workflow: Workflow) -> Instance:
+        """The workflow on such processors."""
+        rng = np.random.default_rng(self.seed)
+        factors = rng.random((workflow.runtimes.shape[0], self.n_processors))
+        comp = workflow.runtimes[:, None] * (1.0 - self.beta / 2.0 + self.beta * factors)
+        return Instance(
+            comp,
+            workflow.edges,
+            self._seconds(workflow.data, comp),
+            task_names=workflow.tasks,
+            name=workflow.name,
+        )
+
+    def _seconds(self, data: Floats, comp: Floats) -> Floats:
+        """Bytes to seconds; the means are correctly rounded, so equal on every machine."""
+        largest = data.max(initial=0.0)
+        if largest == 0:
+            return data
+        share = data / largest
+        seconds: Floats = share * (self.ccr * _mean(comp) / _mean(share))
+        return seconds
+
+
+def _mean(array: Floats) -> float:
+    return math.fsum(array.ravel().tolist()) / array.size
+
+
+def _check_whole(name: str, value: Any, *, least: int) -> None:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+        raise DAGSchedError(f"{name} is {value!r}: give a whole number >= {least}")
+
+
+def _check_number(name: str, value: Any, *, most: float) -> None:
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not number or not (0 <= value <= most and math.isfinite(value)):
+        limit = f" between 0 and {most:g}" if math.isfinite(most) else " >= 0, finite"
+        raise DAGSchedError(f"{name} is {value!r}: give a number{limit}")
+
+
+def _floats(name: str, values: npt.ArrayLike) -> Floats:
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise DAGSchedError(f"{name} is not a rectangular array of numbers") from None
+
+
+def _matrix(name: str, values: npt.ArrayLike, p: int, diagonal: float) -> Floats:
+    matrix = _floats(name, values)
+    if matrix.shape not in ((), (p, p)):
+        raise DAGSchedError(
+            f"{name} needs to be one number or of shape [{p}, {p}], got {list(matrix.shape)}"
+        )
+    matrix = np.broadcast_to(matrix, (p, p)).copy()
+    matrix[np.diag_indices(p)] = diagonal
+    return matrix

@@ -1,0 +1,26 @@
+"""What a trace says about a workflow apart from the machines: the input of a platform."""
+
+from dataclasses import dataclass
+
+from dagsched_env.kernels.arrays import Floats
+
+__all__ = ["Workflow"]
+
+
+@dataclass(frozen=True, eq=False)
+class Workflow:
+    """Tasks, their runtimes and the data between them.
+
+    Args:
+        tasks: n distinct names.
+        runtimes: ``[n]`` seconds on a machine of speed 1, ≥ 0.
+        edges: m pairs (predecessor, successor) of task indices.
+        data: ``[m]`` bytes on each edge, ≥ 0.
+        name: a label.
+    """
+
+    tasks: tuple[str, ...]
+    runtimes: Floats
+    edges: tuple[tuple[int, int], ...]
+    data: Floats
+    name: str | None = None

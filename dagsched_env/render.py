@@ -1,0 +1,257 @@
+"""Gantt charts of complete and partial schedules; needs matplotlib, which is imported lazily."""
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dagsched_env.errors import DAGSchedError, MissingExtraError
+from dagsched_env.instance import Instance
+from dagsched_env.schedule import Schedule
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["gantt_figure", "rgb_array", "save_gantt"]
+
+SUFFIXES = (".png", ".svg", ".pdf")
+SCREEN_DPI, FILE_DPI = 100, 200
+INK, QUIET, PAPER, LANE, GRID, ACCENT = (
+    "#1f2430",
+    "#6b7280",
+    "#ffffff",
+    "#f4f5f7",
+    "#dfe2e7",
+    "#c8102e",
+)
+BAR_HEIGHT = 0.76
+"""Height of a task in units of a processor's row."""
+ROW_INCHES, MAX_ROWS_INCHES = 0.48, 11.0
+MIN_LABEL_POINTS, MAX_LABEL_POINTS = 5.0, 8.5
+
+
+class _Chart(NamedTuple):
+    """What is drawn: the placed tasks and the frame around them; times in the user's unit."""
+
+    tasks: npt.NDArray[np.int64]  # [placed] indices
+    processor: npt.NDArray[np.int64]  # [placed]
+    start: npt.NDArray[np.float64]  # [placed]
+    duration: npt.NDArray[np.float64]  # [placed]
+    shade: npt.NDArray[np.float64]  # [placed] in [0, 1], where to look in the colour map
+    colour_means: str
+    makespan: float
+    horizon: float
+    row_names: tuple[str, ...]
+    task_names: tuple[str, ...]
+
+    @property
+    def row_inches(self) -> float:
+        return min(ROW_INCHES, MAX_ROWS_INCHES / len(self.row_names))
+
+
+def gantt_figure(schedule: Schedule, instance: Instance | None = None) -> "Figure":
+    """Processors as rows, tasks as bars, coloured by their depth in the graph.
+
+    Args:
+        schedule: complete, or partial: tasks on a negative processor are not placed yet.
+        instance: gives the names, the SLR and a row to every processor; without it the tasks are
+            coloured by their start time.
+
+    Raises:
+        DAGSchedError: the schedule does not fit the instance in size.
+        MissingExtraError: matplotlib is not installed.
+    """
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError("matplotlib", "plot") from None
+
+    chart = _chart(schedule, instance)
+    height = round(1.35 + chart.row_inches * max(len(chart.row_names), 2), 1)
+    figure = Figure(figsize=(10.0, height), dpi=SCREEN_DPI, facecolor=PAPER)
+    figure.set_layout_engine("constrained", w_pad=0.12, h_pad=0.1)
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    _draw_frame(axes, chart)
+    _draw_title(axes, chart, schedule, instance)
+    _draw_tasks(figure, axes, chart)
+    return figure
+
+
+def save_gantt(schedule: Schedule, path: str | Path, instance: Instance | None = None) -> Path:
+    """Write ``gantt_figure`` as PNG, SVG or PDF, by the suffix; the file appears whole or not.
+
+    Raises:
+        DAGSchedError: an unknown suffix, or the schedule does not fit the instance in size.
+        MissingExtraError: matplotlib is not installed.
+        OSError: the file cannot be written.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise DAGSchedError(f"{path}: the suffix is {suffix!r}, not one of {', '.join(SUFFIXES)}")
+    figure = gantt_figure(schedule, instance)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        figure.savefig(temporary, format=suffix[1:], dpi=FILE_DPI)
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return path
+
+
+def rgb_array(schedule: Schedule, instance: Instance | None = None) -> npt.NDArray[np.uint8]:
+    """``gantt_figure`` as pixels, uint8 ``[height, width, 3]``; both even, as video wants them.
+
+    The size depends on the number of processors alone, so the frames of an episode fit together.
+
+    Raises:
+        DAGSchedError: the schedule does not fit the instance in size.
+        MissingExtraError: matplotlib is not installed.
+    """
+    canvas: Any = gantt_figure(schedule, instance).canvas
+    canvas.draw()
+    return np.array(canvas.buffer_rgba(), dtype=np.uint8)[:, :, :3].copy()
+
+
+def _chart(schedule: Schedule, instance: Instance | None) -> _Chart:
+    tasks = np.flatnonzero(schedule.processor >= 0)
+    processor, start = schedule.processor[tasks], schedule.start[tasks]
+    finish = schedule.finish[tasks]
+    makespan = float(finish.max(initial=0.0))
+    if instance is None:
+        rows = tuple(f"P{q}" for q in range(int(processor.max(initial=0)) + 1))
+        names = tuple(str(t) for t in range(schedule.processor.shape[0]))
+        horizon, means, shade = makespan, "start time", start / (makespan or 1.0)
+    else:
+        _require_fit(schedule, instance)
+        rows, names = instance.processor_names, instance.task_names
+        horizon = max(makespan, instance.lower_bound)
+        means, depth = "depth in the task graph", _depths(instance)
+        shade = depth[tasks] / max(float(depth.max()), 1.0)
+    return _Chart(
+        tasks=tasks,
+        processor=processor,
+        start=start,
+        duration=finish - start,
+        shade=shade,
+        colour_means=means,
+        makespan=makespan,
+        horizon=horizon or 1.0,
+        row_names=rows,
+        task_names=names,
+    )
+
+
+def _require_fit(schedule: Schedule, instance: Instance) -> None:
+    n, p = schedule.processor.shape[0], int(schedule.processor.max(initial=-1)) + 1
+    if n != instance.n_tasks or p > instance.n_processors:
+        raise DAGSchedError(
+            f"the schedule has {n} tasks on {p} processors, {instance} does not: "
+            "draw it with its own instance"
+        )
+
+
+def _depths(instance: Instance) -> npt.NDArray[np.float64]:
+    """``[n]`` number of edges on the longest path from a source to each task."""
+    depth = np.zeros(instance.n_tasks)
+    arrays = instance.arrays
+    for t in instance.topological_order:
+        predecessors = arrays.pred_task[arrays.pred_ptr[t] : arrays.pred_ptr[t + 1]]
+        depth[t] = 1.0 + depth[predecessors].max() if predecessors.size else 0.0
+    return depth
+
+
+def _draw_frame(axes: "Axes", chart: _Chart) -> None:
+    """Lanes, axes, grid and the line at the makespan."""
+    rows = len(chart.row_names)
+    axes.set_xlim(0.0, chart.horizon * 1.015)
+    axes.set_ylim(rows - 0.45, -0.55)
+    for row in range(rows):
+        axes.axhspan(row - 0.44, row + 0.44, color=LANE, linewidth=0, zorder=0)
+    step = 1 if chart.row_inches > 0.15 else int(np.ceil(0.15 / chart.row_inches))
+    shown = range(0, rows, step)
+    axes.set_yticks(list(shown), [_shorten(chart.row_names[row], 18) for row in shown])
+    axes.set_xlabel(f"time · colour: {chart.colour_means}", color=QUIET, fontsize=9)
+    axes.tick_params(length=0, labelsize=9, labelcolor=INK)
+    axes.tick_params(axis="x", labelcolor=QUIET)
+    axes.grid(axis="x", color=GRID, linewidth=0.8, zorder=0.5)
+    axes.set_axisbelow(True)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    if chart.tasks.size:
+        axes.axvline(chart.makespan, color=ACCENT, linewidth=1.3, zorder=4)
+
+
+def _draw_title(axes: "Axes", chart: _Chart, schedule: Schedule, instance: Instance | None) -> None:
+    """On the left what it is, on the right the figures."""
+    name = instance.name if instance is not None else None
+    subject = " · ".join(_shorten(part, 60) for part in (name, schedule.algorithm) if part)
+    placed, n = chart.tasks.size, schedule.processor.shape[0]
+    figures = f"makespan {chart.makespan:g}"
+    if placed < n:
+        figures = f"{placed} of {n} tasks placed · makespan so far {chart.makespan:g}"
+    elif instance is not None:
+        figures += f" · SLR {schedule.slr(instance):.3f}"
+    axes.set_title(subject, loc="left", color=INK, fontsize=11, fontweight="bold")
+    axes.set_title(figures, loc="right", color=ACCENT, fontsize=10)
+
+
+def _draw_tasks(figure: "Figure", axes: "Axes", chart: _Chart) -> None:
+    """Bars, and names in those that are large enough."""
+    from matplotlib import colormaps
+
+    colours = colormaps["viridis"](0.12 + 0.8 * chart.shade)
+    width = np.maximum(chart.duration, 0.001 * chart.horizon)
+    figure.draw_without_rendering()
+    points_per_unit = axes.get_window_extent().width / SCREEN_DPI * 72.0 / axes.get_xlim()[1]
+    room = width * points_per_unit
+    axes.barh(
+        chart.processor,
+        width,
+        left=chart.start,
+        height=BAR_HEIGHT,
+        color=colours,
+        edgecolor=PAPER,
+        linewidth=np.clip(0.15 * room, 0.0, 0.8),
+        zorder=3,
+    )
+    points = min(MAX_LABEL_POINTS, 0.5 * BAR_HEIGHT * chart.row_inches * 72.0)
+    if points < MIN_LABEL_POINTS:
+        return
+    light = colours[:, :3] @ (0.299, 0.587, 0.114) > 0.5
+    for i in np.flatnonzero(room > points):
+        axes.text(
+            chart.start[i] + 0.5 * width[i],
+            chart.processor[i],
+            _fitting_label(chart.task_names[chart.tasks[i]], points, room[i] - 4.0),
+            ha="center",
+            va="center_baseline",
+            fontsize=points,
+            color=INK if light[i] else PAPER,
+            zorder=5,
+            clip_on=True,
+        )
+
+
+def _fitting_label(name: str, points: float, room: float) -> str:
+    """The name, else its first word (the kind of task, in many workflows), else nothing."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextPath
+
+    first_word = re.split(r"[\W_]+", name, maxsplit=1)[0]
+    for label in (name, first_word):
+        extent = TextPath((0, 0), label, size=points, prop=FontProperties()).get_extents()
+        if label.strip() and extent.width <= room:
+            return label
+    return ""
+
+
+def _shorten(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"

@@ -1,0 +1,29 @@
+"""Settings and fixtures that all tests share."""
+
+import os
+
+import pytest
+from hypothesis import settings
+from oracles import paper_instance
+
+from dagsched_env.instance import Instance
+
+settings.register_profile("reproducible", deadline=None, derandomize=True, max_examples=60)
+settings.register_profile("thorough", deadline=None, max_examples=2000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "reproducible"))
+
+
+@pytest.fixture(scope="session")
+def topcuoglu() -> Instance:
+    """The 10-task graph of Topcuoglu, Hariri, Wu 2002, fig. 2: three processors."""
+    return paper_instance("Topcuoglu2002")
+
+
+@pytest.fixture(scope="session")
+def gap_instance() -> Instance:
+    """Task 1 waits on P1 for 10 units of data until 12; task 2 fits into the gap before it.
+
+    HEFT places 0, 1, 2 (ranks 17, 5, 3): makespan 17 with insertion, 20 without.
+    """
+    inf = float("inf")
+    return Instance([[2, inf], [inf, 5], [inf, 3]], [(0, 1)], [10])

@@ -1,0 +1,38 @@
+"""Hypothesis strategies: small random problems with everything that can go wrong in them."""
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from dagsched_env.instance import Instance
+
+whole_costs = st.integers(0, 12).map(float)  # many ties and zeros
+real_costs = st.just(0.0) | st.floats(1e-6, 100)  # makespan / CP_MIN stays finite
+
+
+@st.composite
+def instances(draw: st.DrawFn, max_tasks: int = 12, max_processors: int = 4) -> Instance:
+    """Any DAG: ineligible pairs, zero costs, heterogeneous links, labels in any order."""
+    n = draw(st.integers(1, max_tasks))
+    p = draw(st.integers(1, max_processors))
+    costs = draw(st.sampled_from([whole_costs, real_costs]))
+    comp = draw(hnp.arrays(np.float64, (n, p), elements=costs))
+    if draw(st.booleans()):
+        blocked = draw(hnp.arrays(np.bool_, (n, p)))
+        blocked[np.arange(n), draw(hnp.arrays(np.int64, n, elements=st.integers(0, p - 1)))] = False
+        comp[blocked] = np.inf
+    label = draw(st.permutations(range(n)))
+    pairs = [(label[i], label[j]) for j in range(n) for i in range(j)]
+    edges = draw(st.lists(st.sampled_from(pairs), unique=True, max_size=24)) if pairs else []
+    data = draw(hnp.arrays(np.float64, len(edges), elements=costs))
+    links = {}
+    if draw(st.booleans()):
+        for name in ("inv_bandwidth", "latency"):
+            links[name] = draw(hnp.arrays(np.float64, (p, p), elements=st.floats(0, 3, width=16)))
+    return Instance(comp, edges, data, **links)
+
+
+@st.composite
+def episodes(draw: st.DrawFn, max_tasks: int = 12) -> tuple[Instance, int, bool]:
+    """An instance, a seed for a random episode on it, and whether insertion is on."""
+    return draw(instances(max_tasks)), draw(st.integers(0, 2**32 - 1)), draw(st.booleans())

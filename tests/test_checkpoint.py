@@ -1,0 +1,357 @@
+"""Checkpoints: exact round trips, clear errors, and a complete one whenever a writer is killed."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from aerl_trainer import checkpoint, seeding
+from aerl_trainer.checkpoint import CheckpointError
+from aerl_trainer.config import ReplayConfig
+from aerl_trainer.learning.replay import PrioritizedReplay
+from dagsched_env.errors import DAGSchedError
+
+TENSORS = {
+    "model": {
+        "encoder.weight": torch.arange(6, dtype=torch.float32).reshape(2, 3).T,  # not contiguous
+        "bias": torch.tensor([1.5, float("inf"), float("nan")], dtype=torch.float64),
+        "steps": torch.tensor(7),
+        "empty": torch.zeros(0, 4),
+    },
+    "optimizer": {},
+}
+ARRAYS = {
+    "position": np.array(3),
+    "file": np.array([[1.5, np.inf]], dtype=np.float32),
+    "labels": np.array(["ä", "b"]),
+}
+STATE = {"step": 12, "big": 2**127 + 1, "third": 1 / 3, "nested": {"list": [1, "x", None]}}
+
+
+def save(directory: Path, version: int = 0) -> None:
+    state = {**STATE, "version": version}
+    checkpoint.save(directory, tensors=TENSORS, arrays=ARRAYS, state=state)
+
+
+def assert_same_tensors(one: dict, other: dict) -> None:
+    assert one.keys() == other.keys()
+    for name, tensor in one.items():
+        assert tensor.dtype == other[name].dtype
+        assert tensor.shape == other[name].shape
+        assert torch.equal(tensor.nan_to_num(-1), other[name].nan_to_num(-1))
+
+
+# -- round trips ---------------------------------------------------------------------------------
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    save(tmp_path / "a" / "b" / "last", version=4)
+    read = checkpoint.load(tmp_path / "a" / "b" / "last")
+    assert read.state == {**STATE, "version": 4}
+    assert read.tensors.keys() == TENSORS.keys()
+    for group, tensors in TENSORS.items():
+        assert_same_tensors(tensors, read.tensors[group])
+    assert read.arrays.keys() == ARRAYS.keys()
+    for key, array in ARRAYS.items():
+        assert read.arrays[key].dtype == array.dtype
+        assert read.arrays[key].shape == array.shape
+        assert (read.arrays[key] == array).all()
+
+
+def test_saving_again_replaces_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    for version in range(3):
+        save(tmp_path / "last", version)
+    assert checkpoint.load(tmp_path / "last").state["version"] == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["last"]
+    names = sorted(path.name for path in (tmp_path / "last").iterdir())
+    assert names == ["arrays.npz", "model.safetensors", "optimizer.safetensors", "state.json"]
+
+
+def test_equal_contents_give_equal_files(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        save(tmp_path / name)
+    for path in (tmp_path / "a").iterdir():
+        assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
+
+
+def test_shared_and_trainable_tensors_can_be_saved(tmp_path: Path) -> None:
+    weight = torch.nn.Parameter(torch.ones(2, 2))
+    tensors = {"model": {"one": weight, "tied": weight, "view": weight[0]}}
+    checkpoint.save(tmp_path / "last", tensors=tensors, arrays={}, state={})
+    read = checkpoint.load(tmp_path / "last")
+    assert read.tensors["model"]["tied"].tolist() == [[1, 1], [1, 1]]
+    assert read.arrays == {}
+
+
+def network_and_optimizer() -> tuple[torch.nn.Module, torch.optim.AdamW]:
+    torch.manual_seed(0)
+    network = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+    parameters = list(network.parameters())
+    groups = [{"params": parameters[:2], "lr": 1e-2}, {"params": parameters[2:]}]
+    return network, torch.optim.AdamW(groups, lr=1e-3, betas=(0.8, 0.95), weight_decay=0.01)
+
+
+def train(network: torch.nn.Module, optimizer: torch.optim.AdamW, seed: int, steps: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        network(torch.randn(8, 3, generator=generator)).square().mean().backward()
+        optimizer.step()
+
+
+@pytest.mark.parametrize("steps", [0, 5])
+def test_training_goes_on_exactly(tmp_path: Path, steps: int) -> None:
+    network, optimizer = network_and_optimizer()
+    train(network, optimizer, seed=1, steps=steps)
+    tensors, record = checkpoint.flatten_optimizer(optimizer.state_dict())
+    checkpoint.save(
+        tmp_path / "last",
+        tensors={"model": network.state_dict(), "optimizer": tensors},
+        arrays={},
+        state={"optimizer": record},
+    )
+    train(network, optimizer, seed=2, steps=5)
+
+    twin, twin_optimizer = network_and_optimizer()
+    read = checkpoint.load(tmp_path / "last")
+    twin.load_state_dict(read.tensors["model"])
+    state_dict = checkpoint.unflatten_optimizer(read.tensors["optimizer"], read.state["optimizer"])
+    twin_optimizer.load_state_dict(state_dict)
+    assert twin_optimizer.param_groups[0]["betas"] == (0.8, 0.95)
+    assert [g["lr"] for g in twin_optimizer.param_groups] == [1e-2, 1e-3]
+    train(twin, twin_optimizer, seed=2, steps=5)
+    assert_same_tensors(network.state_dict(), twin.state_dict())
+
+
+def test_scalars_of_an_optimizer_survive() -> None:
+    state_dict = {
+        "state": {0: {"step": 3, "momentum": torch.ones(2)}, 1: {"step": 4}},
+        "param_groups": [{"params": [0, 1], "betas": (0.9, 0.99), "foreach": None}],
+    }
+    tensors, record = checkpoint.flatten_optimizer(state_dict)
+    again = checkpoint.unflatten_optimizer(tensors, json.loads(json.dumps(record)))
+    assert again["param_groups"] == state_dict["param_groups"]
+    assert again["state"].keys() == {0, 1}
+    assert (again["state"][0]["step"], again["state"][1]["step"]) == (3, 4)
+    assert torch.equal(again["state"][0]["momentum"], torch.ones(2))
+    for bad in ({}, {"scalars": {}, "param_groups": 3}, {"scalars": {"x": {}}, "param_groups": []}):
+        with pytest.raises(CheckpointError, match="not the state of an optimiser"):
+            checkpoint.unflatten_optimizer({}, bad)
+
+
+def test_holds_replay_and_generators(tmp_path: Path) -> None:
+    replay = PrioritizedReplay(ReplayConfig(capacity=8, min_size=1))
+    rng = seeding.generator(3, "learner")
+    rng.random(5)
+    checkpoint.save(
+        tmp_path / "last",
+        tensors={},
+        arrays={f"replay/{key}": array for key, array in replay.state_arrays().items()},
+        state={"rng": seeding.state(rng)},
+    )
+    read = checkpoint.load(tmp_path / "last")
+    arrays = {key.removeprefix("replay/"): array for key, array in read.arrays.items()}
+    PrioritizedReplay(ReplayConfig(capacity=8, min_size=1)).load_state_arrays(arrays)
+    assert seeding.restore(read.state["rng"]).random() == rng.random()
+
+
+# -- errors --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["state.json", "arrays.npz", "model.safetensors", "optimizer.safetensors"]
+)
+def test_damaged_files_are_named(tmp_path: Path, name: str) -> None:
+    directory = tmp_path / "last"
+    save(directory)
+    whole = (directory / name).read_bytes()
+    damages = {
+        "truncated": whole[: len(whole) // 2],
+        "altered": whole[:-1] + bytes([whole[-1] ^ 1]),
+    }
+    if name == "state.json":
+        damages["altered"] = whole.replace(b'"version": 1', b'"version": "x')
+    for damage in damages.values():
+        (directory / name).write_bytes(damage)
+        with pytest.raises(CheckpointError) as caught:
+            checkpoint.load(directory)
+        assert str(caught.value).startswith(f"{directory / name}: ")
+        assert "\n" not in str(caught.value)
+    (directory / name).unlink()
+    with pytest.raises(CheckpointError) as caught:
+        checkpoint.load(directory)
+    assert str(caught.value) == f"{directory / name}: missing"
+
+
+def edit_manifest(directory: Path, **changes: object) -> None:
+    path = directory / "state.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"version": 2}, "state.json: version 2 is not 1"),
+        ({"format": "other"}, "state.json: no checkpoint"),
+        ({"files": []}, "'files' and 'state'"),
+        ({"state": None}, "'files' and 'state'"),
+        ({"files": {"../secret": [1, "x"]}}, r"entry '\.\./secret'"),
+        ({"files": {"arrays.npz": 3}}, r"entry 'arrays\.npz'"),
+        ({"files": {"gone.safetensors": [1, "x"]}}, r"gone\.safetensors: missing"),
+    ],
+)
+def test_bad_manifests(tmp_path: Path, changes: dict, message: str) -> None:
+    save(tmp_path / "last")
+    edit_manifest(tmp_path / "last", **changes)
+    with pytest.raises(CheckpointError, match=message):
+        checkpoint.load(tmp_path / "last")
+
+
+def test_pickles_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    objects = np.array([{"a": 1}], dtype=object)
+    with pytest.raises(CheckpointError, match="array 'bad' holds Python objects"):
+        checkpoint.save(tmp_path / "last", tensors={}, arrays={"bad": objects}, state={})
+    assert not checkpoint.exists(tmp_path / "last")
+
+    np.savez(tmp_path / "pickle.npz", bad=objects)
+    monkeypatch.setattr(
+        checkpoint, "_encode_arrays", lambda arrays: (tmp_path / "pickle.npz").read_bytes()
+    )
+    save(tmp_path / "last")  # sizes and digests are right, the contents are not
+    with pytest.raises(CheckpointError, match=r"arrays\.npz: not an npz file of plain arrays"):
+        checkpoint.load(tmp_path / "last")
+
+
+def test_what_cannot_be_saved(tmp_path: Path) -> None:
+    for state in ({"x": float("nan")}, {"x": np.float32(1)}, {"x": {1, 2}}):
+        with pytest.raises(CheckpointError, match=r"state\.json: .*only finite JSON values"):
+            checkpoint.save(tmp_path / "last", tensors={}, arrays={}, state=state)
+    with pytest.raises(CheckpointError, match="'a/b' is no name"):
+        checkpoint.save(tmp_path / "last", tensors={"a/b": {}}, arrays={}, state={})
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CheckpointError, match="file"):
+        save(tmp_path / "file" / "last")
+    with pytest.raises(CheckpointError, match="no checkpoint here"):
+        checkpoint.load(tmp_path / "last")
+    assert issubclass(CheckpointError, DAGSchedError)
+
+
+def test_failed_save_keeps_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(tmp_path / "last", 1)
+
+    def disk_full(path: Path, content: bytes) -> None:
+        raise OSError(28, "No space left on device", str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "_write_synced", disk_full)
+        with pytest.raises(CheckpointError, match="No space left on device"):
+            save(tmp_path / "last", 2)
+    assert checkpoint.load(tmp_path / "last").state["version"] == 1
+    save(tmp_path / "last", 3)
+    assert [path.name for path in tmp_path.iterdir()] == ["last"]
+
+
+# -- kills ---------------------------------------------------------------------------------------
+
+# Runs in a process of its own, which has no threads and may fork. "every point": a child is killed
+# at its k-th file operation, for k = 1, 2, … until it survives. "any time": children that save in a
+# loop are killed from outside after random times.
+KILLER = """
+import os, random, signal, sys, time
+from pathlib import Path
+import numpy as np, torch
+from aerl_trainer import checkpoint
+
+directory = Path(sys.argv[1]) / "last"
+OPERATIONS = ("open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "shutil.rmtree")
+
+
+def save(version):
+    value = torch.full((64, 64), float(version))
+    checkpoint.save(
+        directory,
+        tensors={"model": {"w": value}, "optimizer": {"v": value}},
+        arrays={"a": np.full(5000, version)},
+        state={"version": version},
+    )
+
+
+def load():
+    read = checkpoint.load(directory)
+    version = read.state["version"]
+    assert checkpoint.exists(directory)
+    assert (read.tensors["model"]["w"] == version).all()
+    assert (read.tensors["optimizer"]["v"] == version).all()
+    assert (read.arrays["a"] == version).all()
+    return version
+
+
+def fork(work):
+    child = os.fork()
+    if child == 0:
+        work()
+        os._exit(0)
+    return child
+
+
+def die_at(operation):
+    count = 0
+
+    def hook(event, _):
+        nonlocal count
+        if event in OPERATIONS:
+            count += 1
+            if count == operation:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(hook)
+
+
+def every_point():
+    save(0)
+    before, seen = 0, []
+    for k in range(1, 200):
+        child = fork(lambda: (die_at(k), save(before + 1)))
+        survived = os.waitpid(child, 0)[1] == 0
+        version = load()
+        assert version in (before, before + 1), (k, before, version)
+        seen.append(version - before)
+        before = version
+        if survived:
+            assert [path.name for path in directory.parent.iterdir()] == ["last"]
+            return seen
+    raise AssertionError("never survived")
+
+
+def any_time():
+    draw = random.Random(0)
+    versions = []
+    for _ in range(25):
+        start = load()
+        child = fork(lambda: [save(start + k) for k in range(1, 100000)])
+        time.sleep(draw.uniform(0.001, 0.12))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        versions.append(load() - start)
+    return versions
+
+
+print(every_point())
+print(any_time())
+"""
+
+
+def test_killed_writers_leave_a_complete_checkpoint(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", KILLER, str(tmp_path)], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    every_point, any_time = (json.loads(line) for line in done.stdout.splitlines())
+    assert len(every_point) > 10
+    assert set(every_point) == {0, 1}  # kills before and after the new one counted
+    assert min(any_time) >= 0
+    assert sum(any_time) > 0

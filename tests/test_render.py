@@ -1,0 +1,151 @@
+"""Gantt charts: what is drawn, the files, the errors."""
+
+import dataclasses
+import os
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib")
+
+from dagsched_env.errors import DAGSchedError, MissingExtraError
+from dagsched_env.instance import Instance
+from dagsched_env.render import gantt_figure, rgb_array, save_gantt
+from dagsched_env.schedule import Schedule
+from dagsched_env.schedulers import heft
+
+MAGIC = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
+
+
+def bars(schedule: Schedule, instance: Instance | None = None) -> list[tuple[float, ...]]:
+    """(row, left, right) of every bar drawn."""
+    (axes,) = gantt_figure(schedule, instance).axes
+    (container,) = axes.containers
+    return [
+        (bar.get_y() + bar.get_height() / 2, bar.get_x(), bar.get_x() + bar.get_width())
+        for bar in container
+    ]
+
+
+def texts(schedule: Schedule, instance: Instance | None = None) -> set[str]:
+    (axes,) = gantt_figure(schedule, instance).axes
+    titles = {axes.get_title(loc="left"), axes.get_title(loc="right")}
+    ticks = {label.get_text() for label in axes.get_yticklabels()}
+    return {text.get_text() for text in axes.texts} | titles | ticks
+
+
+def test_bars_are_where_the_tasks_are(topcuoglu: Instance) -> None:
+    schedule = heft(topcuoglu)
+    expected = zip(schedule.processor, schedule.start, schedule.finish, strict=True)
+    assert np.array(bars(schedule, topcuoglu)) == pytest.approx(np.array(list(expected)))
+
+
+def test_text(topcuoglu: Instance) -> None:
+    schedule = heft(topcuoglu)
+    shown = texts(schedule, topcuoglu)
+    assert {"Topcuoglu2002 · heft", "makespan 80 · SLR 1.951", "P0", "P1", "P2"} <= shown
+    assert {str(task) for task in range(10)} <= shown
+    anonymous = texts(dataclasses.replace(schedule, algorithm=None))
+    assert {"", "makespan 80", "P2", "9"} <= anonymous
+
+
+def test_labels_only_where_they_fit() -> None:
+    names = ["align_ID0000000001", "x" * 200, "merge_ID0000000001"]
+    instance = Instance([[10.0], [5.0], [1000.0]], [], [], task_names=names)
+    schedule = Schedule([0, 0, 0], [0, 10, 15], [10, 15, 1015])
+    assert texts(schedule, instance) & set(names) == {"merge_ID0000000001"}
+    kinds = Schedule([0, 0, 0], [0, 10, 15], [10, 15, 25])
+    short = Instance([[10.0], [5.0], [10.0]], [], [], task_names=["a" + "_b" * 99, "b", "c"])
+    assert {"a", "b", "c"} <= texts(kinds, short)
+
+
+def test_partial_schedule(topcuoglu: Instance) -> None:
+    whole = heft(topcuoglu)
+    processor = whole.processor.copy()
+    processor[[9, 8]] = -1  # their times are left in place and must not count
+    partial = Schedule(processor, whole.start, whole.finish)
+    assert len(bars(partial, topcuoglu)) == 8
+    assert "8 of 10 tasks placed · makespan so far 62" in texts(partial, topcuoglu)
+    empty = Schedule(np.full(10, -1), np.zeros(10), np.zeros(10))
+    assert rgb_array(empty, topcuoglu).shape == rgb_array(whole, topcuoglu).shape
+
+
+def test_every_processor_has_its_row(topcuoglu: Instance) -> None:
+    on_first = Schedule(np.zeros(10), np.arange(10.0), np.arange(1.0, 11.0))
+    assert {"P0", "P1", "P2"} <= texts(on_first, topcuoglu)
+    assert "P1" not in texts(on_first)
+
+
+def test_degenerate_schedules() -> None:
+    free = Instance([[0.0, 0.0]], [], [])
+    assert "makespan 0 · SLR 0.000" in texts(Schedule([1], [0.0], [0.0]), free)
+    many = Schedule(np.arange(300), np.zeros(300), np.ones(300))
+    assert len(bars(many)) == 300
+
+
+def test_pixels(topcuoglu: Instance) -> None:
+    pixels = rgb_array(heft(topcuoglu), topcuoglu)
+    height, width, channels = pixels.shape
+    assert (pixels.dtype, channels) == (np.uint8, 3)
+    assert height % 2 == width % 2 == 0
+    assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 50
+
+
+@pytest.mark.parametrize("suffix", sorted(MAGIC))
+def test_files(topcuoglu: Instance, tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"gantt{suffix}"
+    assert save_gantt(heft(topcuoglu), path, topcuoglu) == path
+    assert path.read_bytes().startswith(MAGIC[suffix])
+    assert os.listdir(tmp_path) == [path.name]
+    if suffix == ".svg":
+        assert ElementTree.parse(path).getroot().tag.endswith("svg")
+
+
+def test_schedule_plots_itself(topcuoglu: Instance, tmp_path: Path) -> None:
+    path = heft(topcuoglu).plot(str(tmp_path / "gantt.PNG"), topcuoglu)
+    assert path.read_bytes().startswith(MAGIC[".png"])
+
+
+def test_a_failed_write_leaves_the_old_file(
+    topcuoglu: Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "gantt.png"
+    path.write_bytes(b"old")
+
+    def full(*_: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="disk full"):
+        save_gantt(heft(topcuoglu), path, topcuoglu)
+    assert os.listdir(tmp_path) == ["gantt.png"]
+    assert path.read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("name", ["gantt.bmp", "gantt"])
+def test_unknown_suffix(topcuoglu: Instance, tmp_path: Path, name: str) -> None:
+    with pytest.raises(DAGSchedError, match=r"not one of \.png, \.svg, \.pdf"):
+        save_gantt(heft(topcuoglu), tmp_path / name, topcuoglu)
+    assert not os.listdir(tmp_path)
+
+
+def test_foreign_instance(topcuoglu: Instance) -> None:
+    with pytest.raises(DAGSchedError, match="the schedule has 1 tasks on 1 processors"):
+        gantt_figure(Schedule([0], [0.0], [1.0]), topcuoglu)
+    with pytest.raises(DAGSchedError, match="on 4 processors"):
+        gantt_figure(Schedule([3] * 10, [0.0] * 10, [1.0] * 10), topcuoglu)
+
+
+def test_without_matplotlib(
+    topcuoglu: Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schedule = heft(topcuoglu)
+    for name in [module for module in sys.modules if module.startswith("matplotlib.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for draw in (rgb_array, gantt_figure, lambda s, i: save_gantt(s, tmp_path / "a.png", i)):
+        with pytest.raises(MissingExtraError, match=r"pip install 'aerl-ds\[plot\]'"):
+            draw(schedule, topcuoglu)

@@ -1,0 +1,454 @@
+"""Sum tree and prioritised replay: against slow references, statistically, and round trips."""
+
+import os
+import subprocess
+import sys
+from threading import Thread
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from aerl_trainer.config import ReplayConfig
+from aerl_trainer.learning import packing
+from aerl_trainer.learning.replay import PRIORITY_FLOOR, PrioritizedReplay
+from aerl_trainer.learning.sum_tree import SumTree
+from aerl_trainer.records import Experience
+from dagsched_env.errors import DAGSchedError, FormatError
+from dagsched_env.instance import Instance
+
+# -- sum tree ------------------------------------------------------------------------------------
+
+
+class ListSum:
+    """The same contract as SumTree, as slowly and plainly as possible."""
+
+    def __init__(self, capacity: int) -> None:
+        self.values = [0.0] * capacity
+
+    def set(self, slots: list[int], priorities: list[float]) -> None:
+        for slot, priority in zip(slots, priorities, strict=True):
+            self.values[slot] = priority
+
+    def find(self, target: float) -> int:
+        upper = 0.0
+        for slot, value in enumerate(self.values):
+            upper += value
+            if target < upper:
+                return slot
+        return max(slot for slot, value in enumerate(self.values) if value > 0)
+
+
+# Eighths add up without rounding, so that the two must agree exactly.
+Writes = st.lists(
+    st.lists(st.tuples(st.integers(0, 12), st.integers(0, 40).map(lambda k: k / 8)), max_size=6),
+    min_size=1,
+    max_size=8,
+)
+
+
+@settings(deadline=None)  # the first call compiles
+@given(Writes, st.sampled_from([13, 16, 29]))
+def test_sum_tree_agrees_with_the_slow_reference(writes: list, capacity: int) -> None:
+    tree, reference = SumTree(capacity), ListSum(capacity)
+    for batch in writes:
+        slots, values = [s for s, _ in batch], [v for _, v in batch]
+        tree.set(slots, values)
+        reference.set(slots, values)
+        assert tree.priorities.tolist() == reference.values
+        assert tree.total == sum(reference.values)
+    if tree.total > 0:
+        targets = np.arange(0, tree.total, 0.0625)
+        assert tree.find(targets).tolist() == [reference.find(t) for t in targets.tolist()]
+
+
+@pytest.mark.parametrize("capacity", [1, 2, 3, 8, 1000])
+def test_batched_and_single_writes_agree(capacity: int) -> None:
+    rng = np.random.default_rng(capacity)
+    slots, values = rng.integers(capacity, size=50), rng.random(50)
+    batched, single = SumTree(capacity), SumTree(capacity)
+    batched.set(slots, values)
+    for slot, value in zip(slots, values, strict=True):
+        single.set([slot], [value])
+    assert batched.total == single.total == pytest.approx(batched.priorities.sum())
+    assert batched.get(slots).tolist() == batched.priorities[slots].tolist()
+
+
+def test_sum_does_not_drift() -> None:
+    tree, rng = SumTree(10), np.random.default_rng(0)
+    for exponent in rng.integers(-12, 12, size=2000):
+        tree.set(rng.integers(10, size=1), [10.0**exponent])
+    tree.set(np.arange(10), np.full(10, 0.5))
+    assert tree.total == 5.0
+
+
+def test_find_clamps_and_steps_off_zero_leaves() -> None:
+    tree = SumTree(6)
+    tree.set([1, 4], [2.0, 3.0])
+    inside = [0.0, 1.999, 2.0, 4.999]
+    outside = [-1.0, 5.0, 99.0, np.inf, np.nextafter(5.0, 9)]
+    assert tree.find(inside).tolist() == [1, 1, 4, 4]
+    assert tree.find(outside).tolist() == [1, 4, 4, 4, 4]
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from([0.0, 1e-300, 1e-9, 0.1, 0.3, 1e9]), min_size=1, max_size=40))
+def test_find_never_returns_an_empty_slot(values: list[float]) -> None:
+    tree = SumTree(len(values))
+    tree.set(np.arange(len(values)), values)
+    if tree.total > 0:
+        targets = np.linspace(0, tree.total, 100)
+        assert (tree.get(tree.find(targets)) > 0).all()
+
+
+def test_sum_tree_errors() -> None:
+    with pytest.raises(DAGSchedError, match="capacity is 0"):
+        SumTree(0)
+    tree = SumTree(3)
+    with pytest.raises(DAGSchedError, match="every priority is 0"):
+        tree.find([0.0])
+    for slots, values, message in (
+        ([3], [1.0], r"slot 3 is not in 0\.\.2"),
+        ([-1], [1.0], "slot -1"),
+        ([0, 1], [1.0, -1.0], "priority -1.0 of slot 1"),
+        ([0, 2], [1.0, np.nan], "priority nan of slot 2"),
+        ([0], [np.inf], "priority inf"),
+        ([0, 1], [1.0], "differ in shape"),
+    ):
+        with pytest.raises(DAGSchedError, match=message):
+            tree.set(slots, values)
+    assert tree.total == 0.0
+
+
+def test_sum_tree_without_the_jit() -> None:
+    code = (
+        "import numpy as np\n"
+        "from aerl_trainer.learning.sum_tree import SumTree\n"
+        "rng = np.random.default_rng(3)\n"
+        "tree = SumTree(11)\n"
+        "tree.set(rng.integers(11, size=30), rng.random(30))\n"
+        "print(tree.total.hex(), tree.find(np.linspace(0, tree.total, 25)).tolist())"
+    )
+    outputs = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "NUMBA_DISABLE_JIT": disable},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for disable in ("0", "1")
+    ]
+    assert outputs[0] == outputs[1] != ""
+
+
+# -- replay --------------------------------------------------------------------------------------
+
+
+def make_experiences(count: int, *, seed: int = 0) -> list[Experience]:
+    """``count`` experiences of small random chains; three share a trajectory, two of them a task."""
+    rng = np.random.default_rng(seed)
+    experiences: list[Experience] = []
+    for task in range((count + 5) // 6):
+        n, p = int(rng.integers(2, 6)), int(rng.integers(1, 4))
+        instance = Instance(
+            rng.random((n, p)),
+            [(t, t + 1) for t in range(n - 1)],
+            rng.random(n - 1),
+            inv_bandwidth=rng.random((p, p)),
+            latency=rng.random((p, p)),
+            name=f"täsk {task}",
+            task_names=[f"t{t}" for t in range(n)],
+        )
+        for _ in range(2):
+            actions = np.stack([np.arange(n), rng.integers(p, size=n)], axis=1).astype(np.int32)
+            experiences += [experience(instance, actions, depth % n, rng) for depth in range(3)]
+    return experiences[:count]
+
+
+def experience(
+    instance: Instance, actions: np.ndarray, depth: int, rng: np.random.Generator
+) -> Experience:
+    width = int(rng.integers(4))  # 0 = below the searched part
+    return Experience(
+        instance=instance,
+        actions=actions,
+        depth=depth,
+        candidates=rng.integers(9, size=width).astype(np.int32),
+        policy=rng.random(width).astype(np.float32),
+        reward=float(rng.normal()),
+        weight=float(rng.random()),
+        return_to_go=-float(rng.random()),
+        makespan=float(rng.random()),
+    )
+
+
+def make_replay(capacity: int, count: int, **options: float) -> PrioritizedReplay:
+    replay = PrioritizedReplay(ReplayConfig(capacity=capacity, min_size=1, **options))
+    for item in make_experiences(count):
+        replay.add(item)
+    return replay
+
+
+def sample_all(replay: PrioritizedReplay) -> tuple[np.ndarray, np.ndarray]:
+    """Slots 0 … with their current generations, as a batch that covers the buffer would give."""
+    slots = np.arange(len(replay))
+    batch = replay.sample(4096, np.random.default_rng(0), beta=0.0)
+    generations = np.zeros(len(replay), dtype=np.int64)
+    generations[batch.slots] = batch.generations
+    assert (generations > 0).all()
+    return slots, generations
+
+
+def test_ring_overwrites_the_oldest() -> None:
+    items = make_experiences(11)
+    replay = PrioritizedReplay(ReplayConfig(capacity=4, min_size=1))
+    for count, item in enumerate(items, start=1):
+        replay.add(item)
+        assert len(replay) == min(count, 4)
+    batch = replay.sample(400, np.random.default_rng(0), beta=1.0)
+    assert {id(e) for e in batch.experiences} == {id(e) for e in items[-4:]}
+    for slot, generation, item in zip(
+        batch.slots, batch.generations, batch.experiences, strict=True
+    ):
+        assert item is items[8 + slot if slot < 3 else 7]
+        assert generation == (3 if slot < 3 else 2)
+    assert replay.counters.added == 11
+    assert replay.counters.sampled == 400
+
+
+def test_newest_item_is_sampled() -> None:
+    replay = make_replay(capacity=64, count=20)
+    slots, generations = sample_all(replay)
+    replay.update(slots, generations, np.linspace(0.1, 5.0, 20))
+    newest = make_experiences(1, seed=9)[0]
+    replay.add(newest)
+    batch = replay.sample(256, np.random.default_rng(1), beta=0.4)
+    share = np.mean([e is newest for e in batch.experiences])
+    highest = (5.0 + PRIORITY_FLOOR) ** 0.6
+    total = ((np.linspace(0.1, 5.0, 20) + PRIORITY_FLOOR) ** 0.6).sum() + highest
+    assert share == pytest.approx(highest / total, abs=1 / 256)
+
+
+def test_frequencies_are_proportional() -> None:
+    replay = make_replay(capacity=50, count=30, alpha=0.7)
+    losses = 0.05 + np.random.default_rng(5).exponential(size=30)
+    replay.update(*sample_all(replay), -losses)
+    priorities = (losses + PRIORITY_FLOOR) ** 0.7
+    rng = np.random.default_rng(6)
+    # Batches of one are independent draws, as the χ² test wants them.
+    slots = np.concatenate([replay.sample(1, rng, beta=0.0).slots for _ in range(6000)])
+    expected = priorities / priorities.sum() * 6000
+    assert expected.min() > 5
+    assert stats.chisquare(np.bincount(slots, minlength=30), expected).pvalue > 0.01
+    uniform = np.full(30, 200.0)  # the test can fail
+    assert stats.chisquare(np.bincount(slots, minlength=30), uniform).pvalue < 1e-6
+
+
+def test_each_stratum_gives_one_item() -> None:
+    replay = make_replay(capacity=32, count=32)
+    for seed in range(20):  # equal priorities: one draw from each quarter of the slots
+        batch = replay.sample(4, np.random.default_rng(seed), beta=0.4)
+        assert (batch.slots // 8).tolist() == [0, 1, 2, 3]
+    full = replay.sample(32, np.random.default_rng(0), beta=0.4)
+    assert full.slots.tolist() == list(range(32))
+
+
+def test_importance_weights_by_hand() -> None:
+    replay = make_replay(capacity=8, count=4, alpha=1.0)
+    losses = np.array([1.0, 2.0, 4.0, 8.0])
+    replay.update(*sample_all(replay), losses)
+    for beta in (0.0, 0.4, 1.0):
+        batch = replay.sample(64, np.random.default_rng(0), beta)
+        probability = (losses + PRIORITY_FLOOR)[batch.slots] / (losses + PRIORITY_FLOOR).sum()
+        expected = (4 * probability) ** -beta
+        assert batch.weights == pytest.approx(expected / expected.max())
+        assert batch.weights.max() == 1.0
+
+
+def test_weights_undo_the_bias_at_beta_one() -> None:
+    replay = make_replay(capacity=30, count=30)
+    replay.update(*sample_all(replay), np.random.default_rng(2).exponential(size=30) + 0.1)
+    batch = replay.sample(20_000, np.random.default_rng(3), beta=1.0)
+    values = np.arange(30.0) ** 2
+    corrected = (batch.weights * values[batch.slots]).sum() / batch.weights.sum()
+    assert corrected == pytest.approx(values.mean(), rel=0.02)
+    assert abs(values[batch.slots].mean() / values.mean() - 1) > 0.02  # there was a bias
+
+
+def test_alpha_is_applied_once() -> None:
+    replay = make_replay(capacity=4, count=2, alpha=0.5)
+    slots, generations = sample_all(replay)
+    for _ in range(3):
+        replay.update(slots, generations, np.array([4.0, 16.0]))
+        assert replay.state_arrays()["priorities"][:2] == pytest.approx([2.0, 4.0], rel=1e-6)
+    assert make_replay(capacity=4, count=3, alpha=0.0).state_arrays()["priorities"].sum() == 3.0
+
+
+def test_stale_writes_are_dropped() -> None:
+    replay = make_replay(capacity=3, count=3)
+    slots, generations = sample_all(replay)
+    replay.add(make_experiences(1)[0])  # over slot 0
+    replay.update(slots, generations, np.array([50.0, 2.0, 3.0]))
+    priorities = replay.state_arrays()["priorities"]
+    assert priorities[0] == 1.0
+    assert priorities[1:] == pytest.approx(np.array([2.0, 3.0]) ** 0.6, rel=1e-5)
+    assert (replay.counters.updated, replay.counters.stale) == (2, 1)
+    replay.add(make_experiences(1)[0])  # the dropped 50 is not the highest priority either
+    assert replay.state_arrays()["priorities"][1] == pytest.approx(3.0**0.6, rel=1e-5)
+
+
+def test_beta_is_annealed_to_one() -> None:
+    replay = make_replay(capacity=4, count=0, beta=0.4, beta_steps=100)
+    assert [replay.beta(s) for s in (0, 50, 100, 5000)] == pytest.approx([0.4, 0.7, 1.0, 1.0])
+    assert make_replay(capacity=4, count=0, beta_steps=0).beta(0) == 1.0
+
+
+def test_threads_leave_a_consistent_buffer() -> None:
+    replay = make_replay(capacity=64, count=10)
+    items = make_experiences(600, seed=1)
+
+    def learn() -> None:
+        rng = np.random.default_rng(0)
+        for _ in range(300):
+            batch = replay.sample(8, rng, beta=0.5)
+            replay.update(batch.slots, batch.generations, rng.exponential(size=8))
+
+    learner = Thread(target=learn)
+    learner.start()
+    for item in items:
+        replay.add(item)
+    learner.join()
+    c = replay.counters
+    assert (c.added, c.sampled, c.updated + c.stale) == (610, 2400, 2400)
+    twin = twin_of(replay)
+    a, b = (r.sample(64, np.random.default_rng(1), beta=0.5) for r in (replay, twin))
+    assert a.slots.tolist() == b.slots.tolist()
+
+
+def test_replay_errors() -> None:
+    replay = make_replay(capacity=4, count=0)
+    with pytest.raises(DAGSchedError, match="replay buffer is empty"):
+        replay.sample(1, np.random.default_rng(0), beta=0.4)
+    replay = make_replay(capacity=4, count=2)
+    slots, generations = sample_all(replay)
+    before = replay.state_arrays()["priorities"]
+    with pytest.raises(DAGSchedError, match=r"losses\[1\] is nan"):
+        replay.update(slots, generations, [3.0, np.nan])
+    assert (replay.state_arrays()["priorities"] == before).all()
+
+
+# -- checkpoints ---------------------------------------------------------------------------------
+
+
+def assert_same_experience(one: Experience, other: Experience) -> None:
+    assert one.instance == other.instance
+    for name in ("actions", "candidates", "policy"):
+        a, b = getattr(one, name), getattr(other, name)
+        assert a.dtype == b.dtype
+        assert a.shape == b.shape
+        assert (a == b).all()
+    for name in ("depth", "reward", "weight", "return_to_go", "makespan"):
+        assert getattr(one, name) == getattr(other, name)
+
+
+def twin_of(replay: PrioritizedReplay) -> PrioritizedReplay:
+    twin = PrioritizedReplay(replay.config)
+    twin.load_state_arrays(replay.state_arrays())
+    return twin
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 12, 31])
+def test_state_round_trip(count: int) -> None:
+    replay = make_replay(capacity=12, count=count)
+    rng = np.random.default_rng(0)
+    if count:
+        for _ in range(3):
+            batch = replay.sample(5, rng, beta=0.5)
+            replay.update(batch.slots, batch.generations, rng.exponential(size=5))
+    twin = twin_of(replay)
+    assert twin.counters == replay.counters
+    for other in make_experiences(20, seed=4):  # the two go on alike
+        replay.add(other)
+        twin.add(other)
+        a, b = (r.sample(6, np.random.default_rng(1), beta=0.5) for r in (replay, twin))
+        assert a.slots.tolist() == b.slots.tolist()
+        assert a.generations.tolist() == b.generations.tolist()
+        assert a.weights.tolist() == b.weights.tolist()
+        for one, two in zip(a.experiences, b.experiences, strict=True):
+            assert_same_experience(one, two)
+
+
+def test_state_has_no_objects_and_stores_shared_things_once() -> None:
+    replay = make_replay(capacity=40, count=36)
+    arrays = replay.state_arrays()
+    assert not any(array.dtype.hasobject for array in arrays.values())
+    assert arrays["instance_shapes"].shape == (6, 3)
+    assert arrays["trajectory_lengths"].shape == (12,)
+    restored = packing.unpack(arrays)
+    assert len({id(e.instance) for e in restored}) == 6
+    assert len({id(e.actions) for e in restored}) == 12
+    for one, two in zip(make_experiences(36), restored, strict=True):
+        assert_same_experience(one, two)
+
+
+def test_state_survives_an_npz_file(tmp_path) -> None:
+    replay = make_replay(capacity=10, count=8)
+    np.savez(tmp_path / "replay.npz", **replay.state_arrays())
+    twin = PrioritizedReplay(replay.config)
+    with np.load(tmp_path / "replay.npz", allow_pickle=False) as archive:
+        twin.load_state_arrays(dict(archive))
+    a, b = replay.state_arrays(), twin.state_arrays()
+    assert a.keys() == b.keys()
+    assert all(a[k].dtype == b[k].dtype and (a[k] == b[k]).all() for k in a)
+
+
+def test_infinite_costs_survive() -> None:
+    instance = Instance([[1.0, np.inf], [np.inf, 2.0]], [(0, 1)], [3.0])
+    actions = np.array([[0, 0], [1, 1]], dtype=np.int32)
+    item = experience(instance, actions, 1, np.random.default_rng(0))
+    (restored,) = packing.unpack(packing.pack([item]))
+    assert_same_experience(item, restored)
+
+
+BROKEN = {
+    "experience_depth": (lambda a: a + 99, "out of range"),
+    "experience_instance": (lambda a: a + 99, "out of range"),
+    "experience_trajectory": (lambda a: a - 99, "out of range"),
+    "experience_policy": (lambda a: a[:-1], "rows"),
+    "experience_counts": (lambda a: -a - 1, "rows"),
+    "experience_reward": (lambda a: a.astype(np.float32), "expected float64"),
+    "trajectory_actions": (lambda a: a.ravel(), "expected int32"),
+    "trajectory_lengths": (lambda a: a[:-1], "rows"),
+    "instance_comp": (lambda a: -a, "instance 0 is not valid"),
+    "instance_names": (lambda a: a + 1, "instance 0 is not valid"),
+    "priorities": (lambda a: a * 0, "priorities"),
+    "generations": (lambda a: a[:-1], "generations"),
+    "position": (lambda a: a + 2, "write position 9"),
+    "highest": (lambda a: -a, "priorities"),
+}
+
+
+@settings(deadline=None)
+@given(st.sampled_from(sorted(BROKEN)))
+def test_broken_state_is_refused_and_changes_nothing(key: str) -> None:
+    source = make_replay(capacity=10, count=7).state_arrays()
+    replay = make_replay(capacity=10, count=3)
+    before = replay.state_arrays()
+    change, message = BROKEN[key]
+    for arrays, expected in (
+        ({**source, key: change(source[key])}, message),
+        ({k: v for k, v in source.items() if k != key}, f"'{key}' is missing"),
+    ):
+        with pytest.raises(FormatError, match=expected):
+            replay.load_state_arrays(arrays)
+    after = replay.state_arrays()
+    assert all((before[k] == after[k]).all() for k in before)
+
+
+def test_another_capacity_is_refused() -> None:
+    arrays = make_replay(capacity=10, count=3).state_arrays()
+    with pytest.raises(FormatError, match=r"10 slots are stored, replay.capacity is 20"):
+        make_replay(capacity=20, count=0).load_state_arrays(arrays)

@@ -1,0 +1,258 @@
+"""Run directory, metrics, progress, tables and the learning curve."""
+
+import io
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from aerl_trainer import config as settings
+from aerl_trainer.config import Config, RunConfig
+from aerl_trainer.reporting import (
+    MetricsLog,
+    Progress,
+    RunDirectory,
+    Status,
+    learning_curve,
+    print_table,
+    read_metrics,
+)
+from dagsched_env.compare import Row
+from dagsched_env.errors import DAGSchedError
+
+# -- run directory -------------------------------------------------------------------------------
+
+
+def test_run_directory(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path / "runs" / "first")
+    assert not run.holds_run
+    config = Config(run=RunConfig(minutes=1.5, seed=7))
+    run.create(config)
+    assert run.holds_run
+    names = {path.name for path in run.path.iterdir()}
+    assert names == {"config.toml", "system.json", "tb", "logs", "checkpoints"}
+    assert settings.load(run.config_file) == config
+    system = json.loads(run.system_file.read_text())
+    assert system["packages"]["numpy"] == np.__version__
+    assert system["python"] == sys.version.split()[0]
+    assert system["cpu_count"] >= 1
+    assert system["git_commit"] is None or re.match(r"[0-9a-f]{40}", system["git_commit"])
+
+
+def test_a_run_is_not_overwritten_but_resumed(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path)
+    run.create(Config())
+    run.metrics_file.write_text('{"kind": "train", "step": 1, "time_s": 0}\n')
+    with pytest.raises(DAGSchedError, match="holds a run already: resume it"):
+        run.create(Config())
+    run.create(Config(run=RunConfig(minutes=2.0)), resume=True)
+    assert settings.load(run.config_file).run.minutes == 2.0
+    assert len(read_metrics(run.metrics_file)) == 1
+
+
+def test_run_directory_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DAGSchedError, match="file"):
+        RunDirectory(tmp_path / "file" / "run").create(Config())
+
+
+def test_importing_reporting_is_light() -> None:
+    code = (
+        "import sys, aerl_trainer.reporting\n"
+        "print(sorted({'torch', 'matplotlib', 'tensorboard'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+# -- metrics -------------------------------------------------------------------------------------
+
+
+def test_records_are_on_disk_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    log = MetricsLog(path)
+    log.write("train", step=3, time_s=1.5, loss=np.float32(0.5), count=np.int64(2))
+    assert read_metrics(path) == [
+        {"kind": "train", "step": 3, "time_s": 1.5, "loss": 0.5, "count": 2}
+    ]
+    log.write("search", step=3, time_s=1.6, outcome="cap", extra={"a": [1, (2.0, None)]})
+    assert read_metrics(path)[1]["extra"] == {"a": [1, [2.0, None]]}
+    log.close()
+
+
+def test_numbers_that_are_not_finite_become_null(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    with MetricsLog(path) as log:
+        log.write("train", step=0, time_s=0, loss=float("nan"), best=np.inf, inner={"x": -np.inf})
+
+    def refuse(name: str) -> None:
+        raise AssertionError(f"{name} is no JSON")
+
+    record = json.loads(path.read_text(), parse_constant=refuse)
+    assert (record["loss"], record["best"], record["inner"]) == (None, None, {"x": None})
+
+
+def test_a_torn_line_costs_only_itself(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    with MetricsLog(path) as log:
+        log.write("train", step=1, time_s=1.0)
+        log.write("train", step=2, time_s=2.0)
+    path.write_text(path.read_text()[:-9])  # killed while writing
+    with MetricsLog(path) as log:
+        log.write("train", step=3, time_s=3.0)
+    assert [record["step"] for record in read_metrics(path)] == [1, 3]
+
+
+def test_abandoned_steps_of_a_resumed_run_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    with MetricsLog(path) as log:
+        for step in (1, 2, 3, 4):
+            log.write("train", step=step, time_s=0.0, attempt=1)
+        log.write("validation", step=2, time_s=0.0, attempt=1)
+        log.write("search", step=4, time_s=0.0, attempt=1)
+    with MetricsLog(path) as log:
+        for step in (3, 4):
+            log.write("train", step=step, time_s=0.0, attempt=2)
+        for _ in range(2):  # several trees may end at one step
+            log.write("search", step=3, time_s=0.0, attempt=2)
+    found = [(r["kind"], r["step"], r["attempt"]) for r in read_metrics(path)]
+    assert ("train", 4, 1) not in found
+    assert [f for f in found if f[0] == "train"][-2:] == [("train", 3, 2), ("train", 4, 2)]
+    assert [f for f in found if f[0] == "validation"] == [("validation", 2, 1)]
+    assert [f for f in found if f[0] == "search"] == [("search", 3, 2)] * 2
+
+
+def test_missing_metrics(tmp_path: Path) -> None:
+    with pytest.raises(DAGSchedError, match=r"nothing\.jsonl: No such file"):
+        read_metrics(tmp_path / "nothing.jsonl")
+
+
+def test_tensorboard_gets_the_numbers(tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    with MetricsLog(tmp_path / "metrics.jsonl", tmp_path / "tb") as log:
+        for step in range(3):
+            log.write("train", step=step, time_s=0.0, loss=step / 2, note="text", bad=np.nan)
+        log.write("validation", step=2, time_s=0.0, extra={"gap": 0.25})
+    events = EventAccumulator(str(tmp_path / "tb")).Reload()
+    assert set(events.Tags()["scalars"]) == {"train/loss", "validation/extra/gap"}
+    assert [(e.step, e.value) for e in events.Scalars("train/loss")] == [(0, 0), (1, 0.5), (2, 1)]
+
+
+# -- progress ------------------------------------------------------------------------------------
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+FULL = Status(
+    step=1200,
+    tasks=80,
+    simulations_per_s=4123.4,
+    mean_batch=14.26,
+    loss=1.23456,
+    slr_vs_heft=0.95321,
+    level=1,
+    levels=3,
+)
+
+
+def test_plain_lines_every_ten_seconds() -> None:
+    clock, out = Clock(), io.StringIO()
+    console = Console(file=out, width=80, force_terminal=False)
+    with Progress(3700, console=console, clock=clock) as progress:
+        for _ in range(51):
+            progress.update(Status())
+            clock.now += 0.5
+        progress.message("level [1] mastered")
+        progress.update(FULL)
+    lines = out.getvalue().splitlines()
+    nothing = "step 0  tasks 0  sims/s -  batch -  loss -  SLR/HEFT -  level 1/1"
+    everything = (
+        "step 1200  tasks 80  sims/s 4123  batch 14.3  loss 1.235  SLR/HEFT 0.9532  level 2/3"
+    )
+    assert lines == [
+        f"[0:00 / 1:01:40]  {nothing}",
+        f"[0:10 / 1:01:40]  {nothing}",
+        f"[0:20 / 1:01:40]  {nothing}",
+        "level [1] mastered",
+        f"[0:26 / 1:01:40]  {everything}",
+    ]
+
+
+def test_panel_on_a_terminal() -> None:
+    clock, out = Clock(), io.StringIO()
+    console = Console(file=out, width=90, force_terminal=True, color_system=None, _environ={})
+    with Progress(60, "demo", console=console, clock=clock) as progress:
+        progress.update(FULL)
+        clock.now += 13.0
+        progress.message("promoted")
+    text = out.getvalue()
+    assert "promoted" in text
+    last = text[text.rindex("demo") :]
+    assert "0:47 left" in last
+    for cell in ("1200", "80", "4123", "14.3", "1.235", "0.9532", "2/3", "SLR/HEFT", "sims/s"):
+        assert cell in last
+    assert (
+        max(len(line) for line in re.sub(r"\x1b\[[^a-zA-Z]*[a-zA-Z]", "", last).split("\n")) <= 90
+    )
+
+
+def test_progress_ends_when_the_run_fails() -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=90, force_terminal=True, _environ={})
+    with pytest.raises(KeyError), Progress(60, console=console):
+        raise KeyError
+    assert out.getvalue().rstrip().endswith("\x1b[?25h")  # the cursor is back
+
+
+# -- table and picture ---------------------------------------------------------------------------
+
+
+def test_table() -> None:
+    rows = [Row("heft", 1.7341, 1.0, 0, 40, 0), Row("trained + search", 1.5214, 0.87512, 39, 1, 0)]
+    out = io.StringIO()
+    print_table(rows, "held-out set", console=Console(file=out, width=100))
+    text = out.getvalue()
+    assert text.startswith("held-out set")
+    assert "vs heft" in text
+    cells = [re.findall(r"[^│┃]+", line) for line in text.splitlines() if line.startswith("│")]
+    assert [[cell.strip() for cell in line] for line in cells] == [
+        ["heft", "1.734", "1.0000", "0", "40", "0"],
+        ["trained + search", "1.521", "0.8751", "39", "1", "0"],
+    ]
+
+
+def write_run(path: Path, *, validations: int, losses: int) -> None:
+    rng = np.random.default_rng(0)
+    with MetricsLog(path) as log:
+        for step in range(losses):
+            log.write("train", step=step, time_s=0.0, loss=2 * np.exp(-step / 50) + rng.random())
+        for k in range(validations):
+            ratio = 1.02 - 0.01 * k
+            log.write("validation", step=20 * k, time_s=0.0, slr_vs_heft=ratio, level=k // 4)
+        log.write("search", step=losses, time_s=0.0, simulations=600)
+
+
+@pytest.mark.parametrize(("validations", "losses"), [(0, 0), (1, 1), (9, 160), (9, 0), (0, 30)])
+def test_learning_curve_is_drawn(tmp_path: Path, validations: int, losses: int) -> None:
+    from matplotlib.image import imread
+
+    metrics, picture = tmp_path / "metrics.jsonl", tmp_path / "curve.png"
+    write_run(metrics, validations=validations, losses=losses)
+    assert learning_curve(metrics, picture) == picture
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["curve.png", "metrics.jsonl"]
+    image = imread(picture)[..., :3]
+    assert image.shape[:2] == (720, 960)
+    blue, orange = (0.122, 0.467, 0.706), (0.851, 0.373, 0.008)
+    for colour, wanted in ((blue, validations > 0), (orange, validations > 4)):
+        assert (np.abs(image - colour).max(axis=-1) < 0.01).any() == wanted
