@@ -38,6 +38,22 @@ def _require(condition: bool, message: str) -> None:
         raise ConfigError(message)
 
 
+def _fits(value: object, default: object) -> bool:
+    """Whether a TOML value has the type of a field's default; whole numbers pass for floats."""
+    if default is None:
+        return True
+    if isinstance(default, float):
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if isinstance(default, tuple):
+        return isinstance(value, list | tuple)
+    return type(value) is type(default)
+
+
+def _all_fit(values: object, default: object) -> bool:
+    """Whether ``values`` is a tuple of values that fit."""
+    return isinstance(values, tuple) and all(_fits(value, default) for value in values)
+
+
 @dataclass(frozen=True)
 class SearchConfig:
     """The shared tree and its simulations."""
@@ -189,17 +205,24 @@ class LevelConfig:
     """Mastered when the policy's mean makespan / HEFT's is below this."""
 
     def __post_init__(self) -> None:
-        low, high = self.tasks
-        _require(1 <= low <= high, "curriculum.levels: tasks needs 1 <= low <= high")
         _require(
-            len(self.processors) > 0 and min(self.processors) >= 1,
+            _all_fit(self.tasks, 0)
+            and len(self.tasks) == 2
+            and 1 <= self.tasks[0] <= self.tasks[1],
+            "curriculum.levels: tasks needs two whole numbers, 1 <= low <= high",
+        )
+        _require(
+            _all_fit(self.processors, 0) and min(self.processors, default=0) >= 1,
             "curriculum.levels: processors needs counts of at least 1",
         )
         _require(
-            len(self.ccr) > 0 and min(self.ccr) >= 0,
+            _all_fit(self.ccr, 0.0) and min(self.ccr, default=-1) >= 0,
             "curriculum.levels: ccr needs ratios that are not negative",
         )
-        _require(self.threshold > 0, "curriculum.levels: threshold must be positive")
+        _require(
+            _fits(self.threshold, 0.0) and self.threshold > 0,
+            "curriculum.levels: threshold must be a positive number",
+        )
 
 
 DEFAULT_LEVELS = (
@@ -333,17 +356,6 @@ def _level(content: object) -> LevelConfig:
         raise ConfigError(f"curriculum.levels holds {content!r}, which is not a table")
     level: LevelConfig = _section(LevelConfig, "curriculum.levels", content)
     return level
-
-
-def _fits(value: object, default: object) -> bool:
-    """Whether a TOML value has the type of a field's default; whole numbers pass for floats."""
-    if default is None:
-        return True
-    if isinstance(default, float):
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    if isinstance(default, tuple):
-        return isinstance(value, list | tuple)
-    return type(value) is type(default)
 
 
 def _tuples(value: Any) -> Any:

@@ -20,7 +20,6 @@ from dagsched_env.simulator import State
 
 __all__ = ["DAGSchedEnv", "Draw", "Instances"]
 
-
 Draw: TypeAlias = Callable[[np.random.Generator], Instance]
 """Draws a problem; as a ``dagsched_env.generators.Generator`` it sets the padding by itself."""
 
@@ -88,8 +87,9 @@ class DAGSchedEnv(gymnasium.Env[Any, np.int64]):
         self._draw = _source(instances)
         given = {"tasks": max_tasks, "processors": max_processors, "edges": max_edges}
         self._padding = {what: _size(self._draw, what, size) for what, size in given.items()}
-        for i, instance in enumerate(getattr(self._draw, "instances", ())):
-            self._require_fit(instance, f"instances[{i}]")
+        if isinstance(self._draw, _InstanceList):
+            for i, instance in enumerate(self._draw.instances):
+                self._require_fit(instance, f"instances[{i}]")
         self._observation = GraphObservation(*self._padding.values())
         self.observation_space = self._observation.space
         self.action_space = spaces.Discrete(self._padding["tasks"] * self._padding["processors"])
@@ -137,7 +137,7 @@ class DAGSchedEnv(gymnasium.Env[Any, np.int64]):
         if "instance" in options:
             instance = _as_instance(options["instance"], 'options["instance"]')
         else:
-            instance = self._draw(self.np_random)
+            instance = _as_instance(self._draw(self.np_random), "what instances(rng) returned")
         self._require_fit(instance, "the instance")
         self._current = State(instance, insertion=self._insertion)
         self._illegal_actions = 0

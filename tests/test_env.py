@@ -407,6 +407,9 @@ def test_generators_and_functions() -> None:
     assert env.instance.n_tasks == 3
     with pytest.raises(DAGSchedError, match="has no max_tasks: pass max_tasks="):
         DAGSchedEnv(draw)
+    env = DAGSchedEnv(lambda rng: rng, max_tasks=4, max_processors=2, max_edges=1)
+    with pytest.raises(DAGSchedError, match=r"what instances\(rng\) returned is Generator"):
+        env.reset()
 
 
 def test_reset_takes_an_instance(tmp_path: Path) -> None:

@@ -231,7 +231,7 @@ def test_list_schedule_and_decode(episode: tuple[Instance, int, bool]) -> None:
     assert (again.start == arrays.start).all()
 
 
-@pytest.mark.parametrize("sigma", [0.0, 0.1])
+@pytest.mark.parametrize("sigma", [0.0, 0.3, 1.0])
 @given(episode=episodes())
 def test_complete(sigma: float, episode: tuple[Instance, int, bool]) -> None:
     instance, _, insertion = episode

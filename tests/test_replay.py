@@ -7,7 +7,7 @@ from threading import Thread
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -49,7 +49,6 @@ Writes = st.lists(
 )
 
 
-@settings(deadline=None)  # the first call compiles
 @given(Writes, st.sampled_from([13, 16, 29]))
 def test_sum_tree_agrees_with_the_slow_reference(writes: list, capacity: int) -> None:
     tree, reference = SumTree(capacity), ListSum(capacity)
@@ -93,7 +92,6 @@ def test_find_clamps_and_steps_off_zero_leaves() -> None:
     assert tree.find(outside).tolist() == [1, 4, 4, 4, 4]
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from([0.0, 1e-300, 1e-9, 0.1, 0.3, 1e9]), min_size=1, max_size=40))
 def test_find_never_returns_an_empty_slot(values: list[float]) -> None:
     tree = SumTree(len(values))
@@ -148,7 +146,7 @@ def test_sum_tree_without_the_jit() -> None:
 
 
 def make_experiences(count: int, *, seed: int = 0) -> list[Experience]:
-    """``count`` experiences of small random chains; three share a trajectory, two of them a task."""
+    """Experiences of small random chains: two trajectories a task, three states of each."""
     rng = np.random.default_rng(seed)
     experiences: list[Experience] = []
     for task in range((count + 5) // 6):
@@ -431,7 +429,6 @@ BROKEN = {
 }
 
 
-@settings(deadline=None)
 @given(st.sampled_from(sorted(BROKEN)))
 def test_broken_state_is_refused_and_changes_nothing(key: str) -> None:
     source = make_replay(capacity=10, count=7).state_arrays()

@@ -1,0 +1,46 @@
+"""The table at the end of a run: classic schedulers against search with and without training."""
+
+from collections.abc import Callable, Sequence
+
+from aerl_trainer.solve import Policy, solve
+from aerl_trainer.validator import best_of_schedulers
+from dagsched_env.compare import Row, compare, summarise
+from dagsched_env.instance import Instance
+from dagsched_env.schedule import Schedule
+from dagsched_env.schedulers import SCHEDULERS
+
+__all__ = ["evaluate"]
+
+
+def evaluate(
+    instances: Sequence[Instance],
+    policies: dict[str, Policy],
+    *,
+    simulations: int,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Row]:
+    """Compare on the same instances; every schedule is validated.
+
+    Args:
+        instances: the problems.
+        policies: name of the row → network to search with.
+        simulations: per instance and policy.
+        seed: of the searches.
+        progress: called with (done, total) after each schedule.
+
+    Returns:
+        Rows ``heft``, ``best scheduler``, then one per policy.
+    """
+
+    def searcher(policy: Policy) -> Callable[[Instance], Schedule]:
+        return lambda instance: (
+            solve(instance, simulations=simulations, checkpoint=policy, seed=seed).schedule
+        )
+
+    contestants: dict[str, Callable[[Instance], Schedule]] = {
+        "heft": SCHEDULERS["heft"],
+        "best scheduler": best_of_schedulers,
+        **{name: searcher(policy) for name, policy in policies.items()},
+    }
+    return summarise(compare(instances, contestants, progress), instances)

@@ -1,0 +1,130 @@
+"""The life of a task: drawn from the curriculum, searched, sampled, replayed, learned from."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aerl_trainer import seeding
+from aerl_trainer.config import Config
+from aerl_trainer.curriculum import Curriculum
+from aerl_trainer.learning.experiences import make_experiences
+from aerl_trainer.learning.learner import Learner
+from aerl_trainer.nn.evaluator import TorchEvaluator
+from aerl_trainer.nn.network import Network
+from aerl_trainer.records import SearchReport, Task
+from aerl_trainer.runtime.pool import SearchPool
+from aerl_trainer.search.trajectories import sample_trajectories
+
+__all__ = ["LifecycleThread", "TaskLifecycle"]
+
+
+class TaskLifecycle:
+    """Keeps the pool busy and turns finished trees into experiences.
+
+    Args:
+        config: of the run.
+        pool: grows the trees.
+        learner: receives the experiences.
+        curriculum: draws the problems.
+    """
+
+    def __init__(
+        self, config: Config, pool: SearchPool, learner: Learner, curriculum: Curriculum
+    ) -> None:
+        self._config, self._pool = config, pool
+        self._learner, self._curriculum = learner, curriculum
+        self._evaluator = TorchEvaluator(Network(config.network))
+        self._fresh: tuple[npt.NDArray[np.float32], int] | None = None
+        self.submitted = 0
+        """Tasks drawn so far; also the number of the next one."""
+        self.finished = 0
+        """Tasks that have been learned from."""
+        self.simulations = 0
+
+    def publish(self, weights: npt.NDArray[np.float32], version: int) -> None:
+        """Use new weights in the search and below the searched part of trajectories."""
+        self._fresh = (weights, version)
+        self._pool.publish(weights)
+
+    def advance(self, timeout: float) -> SearchReport | None:
+        """Fill the pool and harvest at most one finished tree; None if there was none in time."""
+        while self._pool.free > 0:
+            self._pool.submit(self._draw_task(), self._learner.tail_weight)
+        finished = self._pool.wait(timeout)
+        if finished is None:
+            return None
+        if self._fresh is not None:
+            self._evaluator.load(*self._fresh)
+            self._fresh = None
+        trajectories = sample_trajectories(
+            finished.task.instance,
+            finished.tree.arrays,
+            self._evaluator,
+            self._config.search,
+            seeding.generator(finished.task.seed, "trajectories"),
+        )
+        self._pool.release(finished)
+        self._learner.add(make_experiences(finished.task.instance, trajectories, self._config))
+        self.simulations += finished.report.simulations
+        self.finished += 1
+        return finished.report
+
+    def state_dict(self) -> dict[str, Any]:
+        """Counters as JSON values; trees in flight are drawn again after a resume."""
+        return {"finished": self.finished, "simulations": self.simulations}
+
+    def load_state_dict(self, record: dict[str, Any]) -> None:
+        """Go on behind the last task that was learned from."""
+        self.finished = self.submitted = int(record["finished"])
+        self.simulations = int(record["simulations"])
+
+    def _draw_task(self) -> Task:
+        """The next problem: a function of the run's seed, its number and the curriculum's level."""
+        rng = seeding.generator(self._config.run.seed, "task", self.submitted)
+        level = self._curriculum.level
+        instance = self._curriculum.make_instance(rng, level)
+        task = Task(self.submitted, level, instance, seed=int(rng.integers(2**31)))
+        self.submitted += 1
+        return task
+
+
+class LifecycleThread(threading.Thread):
+    """Runs a TaskLifecycle beside the learner.
+
+    Args:
+        lifecycle: advanced until ``stop``.
+        observe: called in this thread with each report.
+    """
+
+    def __init__(self, lifecycle: TaskLifecycle, observe: Callable[[SearchReport], None]) -> None:
+        super().__init__(name="task-lifecycle", daemon=True)
+        self._lifecycle, self._observe = lifecycle, observe
+        self._stopping = threading.Event()
+        self._progress = threading.Event()
+        self.error: BaseException | None = None
+        """What ended the thread, if it was not ``stop``."""
+
+    def run(self) -> None:
+        try:
+            while not self._stopping.is_set():
+                report = self._lifecycle.advance(timeout=0.1)
+                if report is not None:
+                    self._observe(report)
+                    self._progress.set()
+        except BaseException as error:  # handed to the main thread, which raises it
+            self.error = error
+            self._progress.set()
+
+    def wait_for_progress(self, timeout: float) -> None:
+        """Sleep until a task is finished, at most ``timeout`` s; raises what ended the thread."""
+        self._progress.wait(timeout)
+        self._progress.clear()
+        if self.error is not None:
+            raise self.error
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self.join()

@@ -1,0 +1,100 @@
+"""The loop of one actor: works on whichever trees are open, until told to stop."""
+
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import NamedTuple
+
+from aerl_trainer.config import SearchConfig
+from aerl_trainer.records import Task
+from aerl_trainer.search.leaves import Evaluator, LeafArrays
+from aerl_trainer.search.tree import SharedTree
+from aerl_trainer.search.worker import SearchWorker
+
+__all__ = ["Actor", "Assignment", "Released"]
+
+IDLE_WAIT_S = 0.1
+COLLISION_WAIT_S = 0.0005
+
+
+class Assignment(NamedTuple):
+    """Parent to actor: a tree slot holds a new problem."""
+
+    slot: int
+    generation: int
+    task: Task
+    tail_weight: float
+    config: SearchConfig
+    explore: bool
+    network: bool
+
+
+class Released(NamedTuple):
+    """Actor to parent: the tree in this slot is finished and this actor is through with it."""
+
+    slot: int
+    generation: int
+
+
+class Actor:
+    """Actor number ``index``.
+
+    Args:
+        index: into the journals of the trees.
+        trees: all tree slots.
+        leaves: the batch to work in.
+        evaluator_for: makes the evaluator of a tree slot.
+        parent: assignments come in, releases go out.
+        running: False once the parent is gone.
+    """
+
+    def __init__(
+        self,
+        index: int,
+        trees: list[SharedTree],
+        leaves: LeafArrays,
+        evaluator_for: Callable[[int], Evaluator],
+        parent: "Connection[Released, Assignment | None]",
+        running: Callable[[], bool],
+    ) -> None:
+        self._index, self._trees, self._leaves = index, trees, leaves
+        self._evaluator_for, self._parent, self._running = evaluator_for, parent, running
+        self._open: dict[int, tuple[Assignment, SearchWorker]] = {}
+
+    def run(self) -> None:
+        """Search until the parent says stop or is gone."""
+        while self._running():
+            if not self._read_assignments():
+                return
+            done = sum(self._work(slot) for slot in list(self._open))
+            if self._open and done == 0:
+                time.sleep(COLLISION_WAIT_S)  # the others hold every leaf that is wanted
+
+    def _read_assignments(self) -> bool:
+        """Take new problems; sleeps while there is none. False = stop."""
+        while self._parent.poll(0 if self._open else IDLE_WAIT_S):
+            assignment = self._parent.recv()
+            if assignment is None:
+                return False
+            slot = assignment.slot
+            worker = SearchWorker(
+                self._index,
+                assignment.task,
+                self._trees[slot],
+                self._leaves,
+                self._evaluator_for(slot),
+                assignment.config,
+                explore=assignment.explore,
+                network=assignment.network,
+            )
+            self._open[slot] = (assignment, worker)
+        return True
+
+    def _work(self, slot: int) -> int:
+        """One mini-batch on one tree; lets go of it once it is finished."""
+        assignment, worker = self._open[slot]
+        if self._trees[slot].finished:
+            del self._open[slot]
+            self._parent.send(Released(slot, assignment.generation))
+            return 1
+        return worker.run_batch(assignment.tail_weight)

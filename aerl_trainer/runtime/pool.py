@@ -1,0 +1,106 @@
+"""The interface of whatever grows trees, and the one that does so in lock-step in this process."""
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from aerl_trainer.config import Config
+from aerl_trainer.nn.evaluator import TorchEvaluator
+from aerl_trainer.nn.network import Network
+from aerl_trainer.records import SearchReport, Task
+from aerl_trainer.search.alone import search_alone
+from aerl_trainer.search.tree import SharedTree
+
+__all__ = ["Finished", "LockstepPool", "PoolStats", "SearchPool"]
+
+
+class Finished(NamedTuple):
+    """A tree that nobody mutates any more; give it back with ``release``."""
+
+    slot: int
+    task: Task
+    tree: SharedTree
+    report: SearchReport
+
+
+class PoolStats(NamedTuple):
+    """Totals since the start."""
+
+    batches: int
+    """Passes of the network over leaves."""
+    leaves: int
+    restarts: int
+    """Processes that died and were replaced."""
+
+
+class SearchPool(Protocol):
+    """Grows one tree per submitted task."""
+
+    @property
+    def free(self) -> int:
+        """How many more tasks may be submitted now."""
+        ...
+
+    def submit(self, task: Task, tail_weight: float) -> None:
+        """Start a search with λ = ``tail_weight``."""
+        ...
+
+    def wait(self, timeout: float) -> Finished | None:
+        """The next finished tree, or None after ``timeout`` seconds."""
+        ...
+
+    def release(self, finished: Finished) -> None:
+        """Hand a tree back; its arrays may be overwritten from now on."""
+        ...
+
+    def publish(self, weights: npt.NDArray[np.float32]) -> None:
+        """Use these weights from now on."""
+        ...
+
+    def stats(self) -> PoolStats: ...
+
+    def close(self) -> None:
+        """End all processes and free all shared memory."""
+        ...
+
+
+class LockstepPool:
+    """One actor with in-process inference: reproducible to the bit."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config.search
+        self._evaluator = TorchEvaluator(Network(config.network))
+        self._queue: list[tuple[Task, float]] = []
+        self._leaves = self._batches = 0
+
+    @property
+    def free(self) -> int:
+        return 1 - len(self._queue)
+
+    def submit(self, task: Task, tail_weight: float) -> None:
+        self._queue.append((task, tail_weight))
+
+    def wait(self, timeout: float) -> Finished | None:
+        """Search the submitted task to its end, however long that takes."""
+        if not self._queue:
+            return None
+        task, tail_weight = self._queue.pop()
+        tree, report = search_alone(
+            task, self._evaluator, self._config, tail_weight=tail_weight, explore=True
+        )
+        self._leaves += report.simulations
+        self._batches += -(-report.simulations // self._config.batch_size)
+        return Finished(0, task, tree, report)
+
+    def release(self, finished: Finished) -> None:
+        finished.tree.close()
+
+    def publish(self, weights: npt.NDArray[np.float32]) -> None:
+        self._evaluator.load(weights, self._evaluator.version + 1)
+
+    def stats(self) -> PoolStats:
+        return PoolStats(self._batches, self._leaves, 0)
+
+    def close(self) -> None:
+        self._queue.clear()

@@ -1,0 +1,98 @@
+"""Entry points of the child processes. They import torch only where they need it."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from aerl_trainer.config import InferenceConfig, NetworkConfig
+from aerl_trainer.inference.arena import Arena, ArenaHandle
+from aerl_trainer.inference.client import InferenceClient, ServerGone
+from aerl_trainer.inference.weights import WeightBuffer
+from aerl_trainer.runtime.actor import Actor
+from aerl_trainer.search.leaves import Evaluator, PriorEvaluator
+from aerl_trainer.search.tree import SharedTree
+from aerl_trainer.shared_memory import BlockHandle
+
+__all__ = ["Backend", "ChildSpec", "run_actor", "run_server"]
+
+Backend = Literal["server", "inline", "prior"]
+"""Who evaluates leaves: the inference worker, the actor's own network, or no network at all."""
+
+
+class ChildSpec(NamedTuple):
+    """What every child needs to attach; picklable when it is started."""
+
+    parent_pid: int
+    log_path: Path | None
+    backend: Backend
+    network: NetworkConfig
+    inference: InferenceConfig
+    trees: list[BlockHandle]
+    arena: ArenaHandle
+    weights: BlockHandle
+
+
+def run_actor(spec: ChildSpec, index: int, parent: "Connection[Any, Any]") -> None:
+    """Body of an actor process."""
+    running = _prepare(spec)
+    arena = Arena.attach(spec.arena)
+    trees = [SharedTree.attach(handle) for handle in spec.trees]
+    make = _evaluator_factory(spec, index, arena, running)
+    try:
+        Actor(index, trees, arena.leaves[index], make, parent, running).run()
+    except (ServerGone, EOFError, BrokenPipeError) as ended:
+        print(f"actor {index}: {ended!r}", file=sys.stderr)
+
+
+def run_server(spec: ChildSpec, orders: "Connection[Any, Any]") -> None:
+    """Body of the inference worker."""
+    running = _prepare(spec)
+    import torch
+
+    from aerl_trainer.inference.server import InferenceServer, pick_device
+    from aerl_trainer.nn.evaluator import TorchEvaluator
+    from aerl_trainer.nn.network import Network
+
+    torch.set_num_threads(1)
+    evaluator = TorchEvaluator(Network(spec.network), pick_device(spec.inference.device))
+    arena = Arena.attach(spec.arena)
+    weights = WeightBuffer.attach(spec.weights)
+    try:
+        InferenceServer(arena, weights, evaluator, orders, spec.inference, running).serve()
+    except EOFError as ended:
+        print(f"inference worker: {ended!r}", file=sys.stderr)
+
+
+def _prepare(spec: ChildSpec) -> Callable[[], bool]:
+    """Leave Ctrl-C to the parent, write to the log, and watch whether the parent lives."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if spec.log_path is not None:
+        log = os.open(spec.log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        os.close(log)
+    return lambda: os.getppid() == spec.parent_pid
+
+
+def _evaluator_factory(
+    spec: ChildSpec, index: int, arena: Arena, running: Callable[[], bool]
+) -> Callable[[int], Evaluator]:
+    if spec.backend == "server":
+        return lambda tree: InferenceClient(arena, index, tree, running)
+    if spec.backend == "prior":
+        return lambda tree: PriorEvaluator()
+    import torch
+
+    from aerl_trainer.inference.inline import InlineEvaluator
+    from aerl_trainer.nn.evaluator import TorchEvaluator
+    from aerl_trainer.nn.network import Network
+
+    torch.set_num_threads(1)
+    inline = InlineEvaluator(
+        TorchEvaluator(Network(spec.network)), WeightBuffer.attach(spec.weights)
+    )
+    return lambda tree: inline

@@ -1,0 +1,178 @@
+"""Anytime solver: the search alone, or guided by a trained network."""
+
+import dataclasses
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from aerl_trainer import checkpoint as checkpoints
+from aerl_trainer import config as settings
+from aerl_trainer.config import Config
+from aerl_trainer.nn.evaluator import TorchEvaluator, flat_weights
+from aerl_trainer.nn.network import Network
+from aerl_trainer.records import Task
+from aerl_trainer.runtime.local import ProcessPool
+from aerl_trainer.search.alone import search_alone
+from aerl_trainer.search.leaves import PriorEvaluator
+from aerl_trainer.search.tree import SIMS_DONE
+from aerl_trainer.validator import best_of_schedulers
+from dagsched_env.errors import DAGSchedError
+from dagsched_env.instance import Instance
+from dagsched_env.schedule import Schedule
+
+__all__ = ["Policy", "SolveResult", "load_policy", "solve"]
+
+DEFAULT_SIMULATIONS = 10_000
+UNLIMITED = 2**40
+SOLVING = {"best_weight": 1.0, "min_trajectories": 1, "cap_factor": 1.0}
+"""In solving, a subtree is worth the best schedule in it, and the budget alone ends the search."""
+
+
+@dataclass(frozen=True)
+class SolveResult:
+    """The best schedule found, and what it took."""
+
+    schedule: Schedule
+    makespan: float
+    lower_bound: float
+    """No schedule is shorter than this (time)."""
+    simulations: int
+    elapsed_s: float
+
+
+class Policy(NamedTuple):
+    """A trained network with the settings that it was trained under."""
+
+    network: Network
+    config: Config
+    tail_weight: float
+
+
+def load_policy(directory: str | Path) -> Policy:
+    """Read the network of a checkpoint, a run directory, or its ``checkpoints`` folder.
+
+    Of a run, the ``best`` checkpoint is taken, else the ``last``.
+
+    Raises:
+        CheckpointError: there is no checkpoint, or it cannot be read.
+    """
+    saved = checkpoints.load(_find_checkpoint(Path(directory)))
+    config = settings.from_dict(saved.state["config"])
+    network = Network(config.network)
+    network.load_state_dict(saved.tensors["model"])
+    return Policy(network, config, float(saved.state["tail_weight"]))
+
+
+def solve(
+    instance: Instance,
+    *,
+    budget_s: float | None = None,
+    simulations: int | None = None,
+    actors: int = 1,
+    checkpoint: str | Path | Policy | None = None,
+    seed: int = 0,
+) -> SolveResult:
+    """Search for a short schedule; never worse than the best classic scheduler.
+
+    Args:
+        instance: the problem.
+        budget_s: stop after this many seconds.
+        simulations: stop after this many simulations (``10_000`` when both are None). With one
+            actor and no ``budget_s`` the result is a function of the arguments alone.
+        actors: processes that share the tree; with more than one, call this under
+            ``if __name__ == "__main__"``, as the processes import the main module.
+        checkpoint: a checkpoint or run directory, or a loaded ``Policy``; None searches with the
+            hand-made prior.
+        seed: of all randomness.
+
+    Raises:
+        DAGSchedError: a budget or number of actors that is not positive.
+        CheckpointError: the checkpoint cannot be read.
+    """
+    _check(budget_s, simulations, actors)
+    started = time.perf_counter()
+    policy = checkpoint if isinstance(checkpoint, Policy | None) else load_policy(checkpoint)
+    config = _solve_config(policy, budget_s, simulations, actors)
+    deadline = None if budget_s is None else started + budget_s
+    search = _search_alone if actors == 1 else _search_together
+    schedule, done = search(instance, policy, config, seed, deadline)
+    return SolveResult(
+        schedule=schedule,
+        makespan=schedule.makespan,
+        lower_bound=instance.lower_bound,
+        simulations=done,
+        elapsed_s=time.perf_counter() - started,
+    )
+
+
+def _search_alone(
+    instance: Instance, policy: Policy | None, config: Config, seed: int, deadline: float | None
+) -> tuple[Schedule, int]:
+    evaluator = PriorEvaluator() if policy is None else TorchEvaluator(policy.network)
+    tree, report = search_alone(
+        Task(0, 0, instance, seed),
+        evaluator,
+        config.search,
+        tail_weight=1.0 if policy is None else policy.tail_weight,
+        explore=False,
+        incumbent=best_of_schedulers(instance),
+        keep_going=_until(deadline),
+    )
+    return tree.incumbent(instance.n_tasks, algorithm="aerl"), report.simulations
+
+
+def _search_together(
+    instance: Instance, policy: Policy | None, config: Config, seed: int, deadline: float | None
+) -> tuple[Schedule, int]:
+    backend = "prior" if policy is None else "inline"
+    pool = ProcessPool(config, instance.n_tasks, backend=backend, explore=False)
+    try:
+        if policy is not None:
+            pool.publish(flat_weights(policy.network))
+        tail_weight = 1.0 if policy is None else policy.tail_weight
+        incumbent = best_of_schedulers(instance)
+        pool.submit(Task(0, 0, instance, seed), tail_weight, incumbent)
+        going = _until(deadline)
+        while (finished := pool.wait(0.05)) is None:
+            if not going():
+                pool.stop_search()
+        schedule = finished.tree.incumbent(instance.n_tasks, algorithm="aerl")
+        return schedule, finished.tree.counter(SIMS_DONE)
+    finally:
+        pool.close()
+
+
+def _until(deadline: float | None) -> Callable[[], bool]:
+    if deadline is None:
+        return lambda: True
+    return lambda: time.perf_counter() < deadline
+
+
+def _solve_config(
+    policy: Policy | None, budget_s: float | None, simulations: int | None, actors: int
+) -> Config:
+    config = Config() if policy is None else policy.config
+    unlimited = UNLIMITED if budget_s is not None else DEFAULT_SIMULATIONS
+    budget = unlimited if simulations is None else simulations
+    search = dataclasses.replace(config.search, budget=budget, **SOLVING)
+    run = dataclasses.replace(config.run, actors=actors, trees_in_flight=1)
+    return dataclasses.replace(config, search=search, run=run)
+
+
+def _check(budget_s: float | None, simulations: int | None, actors: int) -> None:
+    if budget_s is not None and not budget_s > 0:
+        raise DAGSchedError(f"budget_s is {budget_s}: it must be positive")
+    if simulations is not None and simulations < 1:
+        raise DAGSchedError(f"simulations is {simulations}: it must be at least 1")
+    if actors < 1:
+        raise DAGSchedError(f"actors is {actors}: it must be at least 1")
+
+
+def _find_checkpoint(directory: Path) -> Path:
+    for parent in (directory / "checkpoints", directory):
+        for name in ("best", "last"):
+            if checkpoints.exists(parent / name):
+                return parent / name
+    return directory

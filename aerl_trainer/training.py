@@ -1,0 +1,199 @@
+"""A training run: learner, task lifecycle, validator and curriculum at work together."""
+
+import contextlib
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any, NamedTuple
+
+from aerl_trainer import checkpoint
+from aerl_trainer import config as settings
+from aerl_trainer.config import Config
+from aerl_trainer.curriculum import Curriculum
+from aerl_trainer.learning.learner import Learner
+from aerl_trainer.lifecycle import LifecycleThread, TaskLifecycle
+from aerl_trainer.nn.evaluator import TorchEvaluator
+from aerl_trainer.nn.network import Network
+from aerl_trainer.observers import RunObserver
+from aerl_trainer.reporting import RunDirectory
+from aerl_trainer.runtime.local import ProcessPool
+from aerl_trainer.runtime.pool import LockstepPool, SearchPool
+from aerl_trainer.validator import Validator
+from dagsched_env.errors import DAGSchedError
+
+__all__ = ["TrainingResult", "train"]
+
+PUBLISHED_AT_START = 1
+
+
+class TrainingResult(NamedTuple):
+    """How a run ended."""
+
+    steps: int
+    tasks: int
+    interrupted: bool
+
+
+def train(config: Config, directory: RunDirectory, *, resume: bool = False) -> TrainingResult:
+    """Train until the time or the steps are used up, or SIGINT or SIGTERM comes.
+
+    However it ends, the last act is a checkpoint from which ``resume`` goes on exactly. With one
+    actor and the inline backend all parts take turns in this process, and the run is a function of
+    its settings.
+
+    Args:
+        config: all settings.
+        directory: where everything is written.
+        resume: go on from the directory's last checkpoint.
+
+    Raises:
+        DAGSchedError: the directory holds a run and ``resume`` is False, or the reverse.
+    """
+    last = directory.checkpoints / "last"
+    if resume and not checkpoint.exists(last):
+        raise DAGSchedError(f"{directory.path} holds no checkpoint to resume from")
+    directory.create(config, resume=resume)
+    with contextlib.ExitStack() as stack:
+        run = _Run(config, directory, stack)
+        if resume:
+            run.restore(last)
+        stop = stack.enter_context(_stop_on_signals())
+        run.loop(stop)
+        run.save("last")
+        return TrainingResult(run.learner.steps, run.lifecycle.finished, stop.requested)
+
+
+class _Stop:
+    """Set by a signal, read by the loop."""
+
+    def __init__(self) -> None:
+        self.requested = False
+
+    def __call__(self, _signal: int, _frame: FrameType | None) -> None:
+        self.requested = True
+
+
+class _Run:
+    """The parts of a run; those that hold processes or files are closed by ``stack``."""
+
+    def __init__(
+        self, config: Config, directory: RunDirectory, stack: contextlib.ExitStack
+    ) -> None:
+        self.config, self.directory = config, directory
+        self.learner = Learner(config)
+        self.curriculum = Curriculum(config.curriculum)
+        self.validator = Validator(config, self.curriculum)
+        self.best: dict[str, Any] = {"level": -1, "slr_vs_heft": None}
+        self._judge = TorchEvaluator(Network(config.network))
+        self.pool = _make_pool(config, directory)
+        stack.callback(self.pool.close)
+        self.lifecycle = TaskLifecycle(config, self.pool, self.learner, self.curriculum)
+        self.observer = stack.enter_context(RunObserver(config, directory, self.pool.stats))
+        self._thread: LifecycleThread | None = None
+        if not isinstance(self.pool, LockstepPool):
+            self._thread = LifecycleThread(self.lifecycle, self._observe_search)
+            stack.callback(self._thread.stop)
+
+    def loop(self, stop: _Stop) -> None:
+        """Alternate learner steps with waiting for experience; validate and save on the way."""
+        config = self.config
+        self._publish()
+        if self.learner.steps == 0:
+            self._validate()
+        if self._thread is not None:
+            self._thread.start()
+        deadline = time.monotonic() + 60.0 * config.run.minutes
+        while not stop.requested and time.monotonic() < deadline and not self._enough():
+            if not self._may_step():
+                self._wait_for_experience()
+                continue
+            report = self.learner.step()
+            self.observer.trained(report, self.lifecycle.finished)
+            if report.step % config.learner.publish_interval == 0:
+                self._publish()
+            if report.step % config.validator.interval == 0:
+                self._validate()
+            if report.step % config.learner.checkpoint_interval == 0:
+                self.save("last")
+
+    def save(self, name: str) -> None:
+        """Write the checkpoint ``name``."""
+        state = {
+            "config": settings.to_dict(self.config),
+            "tail_weight": self.learner.tail_weight,
+            "curriculum": self.curriculum.state_dict(),
+            "lifecycle": self.lifecycle.state_dict(),
+            "time_s": self.observer.elapsed_s,
+            "best": self.best,
+        }
+        self.learner.save(self.directory.checkpoints / name, state)
+
+    def restore(self, source: Path) -> None:
+        """Continue from a checkpoint."""
+        state = self.learner.restore(source)
+        self.curriculum.load_state_dict(state["curriculum"])
+        self.lifecycle.load_state_dict(state["lifecycle"])
+        self.best = state["best"]
+        self.observer.resume(self.learner.steps, state["time_s"])
+
+    def _enough(self) -> bool:
+        return 0 < self.config.run.max_steps <= self.learner.steps
+
+    def _may_step(self) -> bool:
+        """There is enough experience, and the learner is not ahead of the replay ratio."""
+        allowed = self.config.learner.steps_per_task * self.lifecycle.finished
+        return self.learner.ready and self.learner.steps < allowed
+
+    def _wait_for_experience(self) -> None:
+        if self._thread is not None:
+            self._thread.wait_for_progress(timeout=0.2)
+            self.observer.tick(self.lifecycle.finished)
+        elif report := self.lifecycle.advance(timeout=0.0):
+            self._observe_search(report)
+
+    def _observe_search(self, report: Any) -> None:
+        self.observer.searched(report, self.learner.steps, self.lifecycle)
+
+    def _publish(self) -> None:
+        self.lifecycle.publish(self.learner.weights(), self.learner.steps + PUBLISHED_AT_START)
+
+    def _validate(self) -> None:
+        """Judge the policy; promote the curriculum; keep the best network."""
+        level = self.curriculum.level
+        self._judge.load(self.learner.weights(), self.learner.steps + PUBLISHED_AT_START)
+        report = self.validator.evaluate(self._judge, level=level, step=self.learner.steps)
+        promoted = self.curriculum.observe(report.slr_vs_heft)
+        self.observer.validated(report, promoted, self.curriculum.level)
+        record = {"level": level, "slr_vs_heft": report.slr_vs_heft}
+        if _better(record, self.best) and self.learner.steps > 0:
+            self.best = record
+            self.save("best")
+
+
+def _better(new: dict[str, Any], old: dict[str, Any]) -> bool:
+    """A higher level first, then the shorter schedules."""
+    if new["level"] != old["level"]:
+        return bool(new["level"] > old["level"])
+    return old["slr_vs_heft"] is None or bool(new["slr_vs_heft"] < old["slr_vs_heft"])
+
+
+def _make_pool(config: Config, directory: RunDirectory) -> SearchPool:
+    backend = config.inference.backend
+    if config.run.actors == 1 and backend == "inline":
+        return LockstepPool(config)
+    largest = max(level.tasks[1] for level in config.curriculum.levels)
+    return ProcessPool(config, largest, backend=backend, explore=True, log_dir=directory.logs)
+
+
+@contextlib.contextmanager
+def _stop_on_signals() -> Iterator[_Stop]:
+    """Turn SIGINT and SIGTERM into a request to stop; only the main thread may listen."""
+    stop = _Stop()
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

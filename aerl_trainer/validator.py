@@ -1,0 +1,76 @@
+"""Judges the greedy policy on fixed problems: no search, no noise, no exploration."""
+
+import time
+
+import numpy as np
+
+from aerl_trainer.config import Config
+from aerl_trainer.curriculum import Curriculum
+from aerl_trainer.records import EvalReport
+from aerl_trainer.search.leaves import Evaluator
+from aerl_trainer.search.trajectories import complete_by_policy
+from dagsched_env.compare import summarise
+from dagsched_env.instance import Instance
+from dagsched_env.schedule import Schedule
+from dagsched_env.schedulers import SCHEDULERS
+from dagsched_env.simulator import State
+
+__all__ = ["Validator", "best_of_schedulers", "greedy_schedule"]
+
+
+def greedy_schedule(instance: Instance, evaluator: Evaluator, config: Config) -> Schedule:
+    """The schedule of the policy's most probable action in every state."""
+    state = State(instance)
+    complete_by_policy(instance, [state], [[]], evaluator, config.search, None)
+    return state.schedule(algorithm="policy")
+
+
+def best_of_schedulers(instance: Instance) -> Schedule:
+    """The shortest schedule among all classic schedulers."""
+    return min((scheduler(instance) for scheduler in SCHEDULERS.values()), key=_makespan)
+
+
+class Validator:
+    """One fixed, seeded set of problems per curriculum level, with its reference makespans.
+
+    Args:
+        config: of the run; the sets depend on its seed.
+        curriculum: makes the sets.
+    """
+
+    def __init__(self, config: Config, curriculum: Curriculum) -> None:
+        self._config, self._curriculum = config, curriculum
+        self._sets: dict[int, tuple[list[Instance], list[float], list[float]]] = {}
+
+    def evaluate(self, evaluator: Evaluator, *, level: int, step: int) -> EvalReport:
+        """Schedule the set of ``level`` greedily and compare with HEFT and the best scheduler."""
+        instances, heft, best = self._set(level)
+        started = time.perf_counter()
+        makespans = [greedy_schedule(i, evaluator, self._config).makespan for i in instances]
+        elapsed = time.perf_counter() - started
+        row = summarise({"heft": heft, "policy": makespans}, instances)[1]
+        return EvalReport(
+            step=step,
+            level=level,
+            slr_vs_heft=row.ratio_to_reference,
+            ratio_to_best=float(np.mean(np.divide(makespans, best))),
+            mean_slr=row.mean_slr,
+            wins=row.wins,
+            ties=row.ties,
+            losses=row.losses,
+            seconds_per_instance=elapsed / len(instances),
+        )
+
+    def _set(self, level: int) -> tuple[list[Instance], list[float], list[float]]:
+        if level not in self._sets:
+            instances = self._curriculum.validation_set(
+                level, self._config.validator.instances, self._config.run.seed
+            )
+            heft = [SCHEDULERS["heft"](instance).makespan for instance in instances]
+            best = [best_of_schedulers(instance).makespan for instance in instances]
+            self._sets[level] = (instances, heft, best)
+        return self._sets[level]
+
+
+def _makespan(schedule: Schedule) -> float:
+    return schedule.makespan
