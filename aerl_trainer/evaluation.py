@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from aerl_trainer.solve import Policy, solve
+from aerl_trainer.solver import Policy, solve
 from aerl_trainer.validator import best_of_schedulers
 from dagsched_env.compare import Row, compare, summarise
 from dagsched_env.instance import Instance

@@ -64,7 +64,7 @@ def _one_line(error: Exception) -> str:
 
 
 def _info(arguments: argparse.Namespace) -> None:
-    instance = _load(arguments.file)
+    instance = io.load(arguments.file)
     computation, communication = _mean_costs(instance)
     facts = {
         "name": instance.name or "-",
@@ -102,7 +102,7 @@ def _levels(instance: Instance) -> int:
 
 
 def _schedule(arguments: argparse.Namespace) -> None:
-    instance = _load(arguments.file)
+    instance = io.load(arguments.file)
     names = list(SCHEDULERS) if arguments.scheduler == "all" else [arguments.scheduler]
     schedules = {name: SCHEDULERS[name](instance) for name in names}
     for schedule in schedules.values():
@@ -128,7 +128,7 @@ def _print_metrics(schedules: Mapping[str, Schedule], instance: Instance) -> Non
 
 
 def _verify(arguments: argparse.Namespace) -> None:
-    instance = _load(arguments.instance)
+    instance = io.load(arguments.instance)
     try:
         schedule = Schedule.from_json(Path(arguments.schedule).read_text(encoding="utf-8"))
         schedule.validate(instance)
@@ -161,12 +161,6 @@ def _generate(arguments: argparse.Namespace) -> None:
     instance = generator(np.random.default_rng(arguments.seed))
     io.save(instance, arguments.out)
     print(f"wrote {arguments.out}: {instance.n_tasks} tasks, {instance.n_edges} edges")
-
-
-def _load(file: str) -> Instance:
-    """A file, or a bundled trace where no such file exists."""
-    bundled = file in io.BUNDLED and not Path(file).exists()
-    return io.load(io.bundled(file) if bundled else file)
 
 
 # -- arguments ---------------------------------------------------------------------------------

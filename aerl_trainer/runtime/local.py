@@ -29,14 +29,15 @@ from aerl_trainer.runtime.pool import Finished, PoolStats
 from aerl_trainer.runtime.processes import Backend, ChildSpec, run_actor, run_server
 from aerl_trainer.search.alone import report_of
 from aerl_trainer.search.kernels import forget
-from aerl_trainer.search.tree import BROKEN, COMPLETE, OUTCOME, WRITER, SharedTree, TreeSize
+from aerl_trainer.search.tree import BROKEN, OUTCOME, WRITER, SharedTree, TreeSize
 from aerl_trainer.shared_memory import sweep_stale
 from dagsched_env.schedule import Schedule
 
 __all__ = ["ProcessPool", "SearchPoolError"]
 
 MAX_RESTARTS = 20
-JOIN_S = 10.0
+JOIN_S = 2.0
+"""How long a child may take to leave when asked; nothing is lost when it is killed."""
 THREAD_LIMITS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -72,6 +73,8 @@ class ProcessPool:
         max_tasks: largest problem that will be submitted.
         backend: who evaluates leaves.
         explore: root noise, as in training.
+        guests: workers of the caller's own process that will join the searches; their journal
+            rows follow those of the actors.
         log_dir: where the children write their output; None leaves it on the terminal.
     """
 
@@ -82,6 +85,7 @@ class ProcessPool:
         *,
         backend: Backend,
         explore: bool,
+        guests: int = 0,
         log_dir: Path | None = None,
     ) -> None:
         sweep_stale()
@@ -89,7 +93,7 @@ class ProcessPool:
         self._log_dir = log_dir
         self._context = multiprocessing.get_context("spawn")
         search, actors = config.search, config.run.actors
-        size = TreeSize.for_search(search, actors, max_tasks)
+        size = TreeSize.for_search(search, actors + guests, max_tasks)
         self._slots = [_Slot(SharedTree.create(size)) for _ in range(config.run.trees_in_flight)]
         self._arena = Arena.create(self._context, actors, search.batch_size, search.max_children)
         self._weights = WeightBuffer.create(weight_count(config.network))
@@ -112,19 +116,20 @@ class ProcessPool:
 
     def wait(self, timeout: float) -> Finished | None:
         deadline = time.monotonic() + timeout
-        while (finished := self._next_finished()) is None:
+        while True:
             left = deadline - time.monotonic()
-            if left <= 0:
-                return None
+            finished = self._next_finished()
+            if finished is not None or left < 0:
+                return finished
             self._handle(wait(self._sources(), left))
-        return finished
 
-    def stop_search(self, slot: int = 0) -> None:
-        """Declare the tree in a slot complete as it is."""
-        tree = self._slots[slot].tree
-        with tree.lock:
-            if not tree.finished:
-                tree.arrays.counters[OUTCOME] = COMPLETE
+    def tend(self) -> None:
+        """Replace what has died, without waiting for anything."""
+        self._handle(wait(self._sources(), 0))
+
+    def tree(self, slot: int) -> SharedTree:
+        """A tree that a guest may search, between ``submit`` and the end of its task."""
+        return self._slots[slot].tree
 
     def release(self, finished: Finished) -> None:
         self._slots[finished.slot].task = None

@@ -21,7 +21,7 @@ def load(
     """Read a problem from own JSON or from a WfFormat 1.5 or 1.6 trace.
 
     Args:
-        path: the file.
+        path: the file, or the name of a bundled trace where no such file exists.
         platform: the processors to run a trace on; ``RandomPlatform()`` when None. Own JSON
             describes its processors itself, so it takes none.
 
@@ -30,7 +30,8 @@ def load(
         InvalidInstanceError: it is, but its numbers are no valid problem (a cycle, for example).
         OSError: the file cannot be read.
     """
-    content = Path(path).read_bytes()
+    named = str(path) in BUNDLED and not Path(path).exists()
+    content = (bundled(str(path)) if named else Path(path)).read_bytes()
     try:
         return _parse(content, platform)
     except DAGSchedError as error:

@@ -13,10 +13,13 @@ from aerl_trainer.config import Config
 from aerl_trainer.nn.evaluator import TorchEvaluator, flat_weights
 from aerl_trainer.nn.network import Network
 from aerl_trainer.records import Task
+from aerl_trainer.runtime.actor import COLLISION_WAIT_S
 from aerl_trainer.runtime.local import ProcessPool
+from aerl_trainer.runtime.processes import Backend
 from aerl_trainer.search.alone import search_alone
-from aerl_trainer.search.leaves import PriorEvaluator
+from aerl_trainer.search.leaves import Evaluator, PriorEvaluator, allocate_leaves
 from aerl_trainer.search.tree import SIMS_DONE
+from aerl_trainer.search.worker import SearchWorker
 from aerl_trainer.validator import best_of_schedulers
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
@@ -81,7 +84,7 @@ def solve(
         budget_s: stop after this many seconds.
         simulations: stop after this many simulations (``10_000`` when both are None). With one
             actor and no ``budget_s`` the result is a function of the arguments alone.
-        actors: processes that share the tree; with more than one, call this under
+        actors: processes that share the tree, this one among them; with more than one, call this under
             ``if __name__ == "__main__"``, as the processes import the main module.
         checkpoint: a checkpoint or run directory, or a loaded ``Policy``; None searches with the
             hand-made prior.
@@ -110,10 +113,9 @@ def solve(
 def _search_alone(
     instance: Instance, policy: Policy | None, config: Config, seed: int, deadline: float | None
 ) -> tuple[Schedule, int]:
-    evaluator = PriorEvaluator() if policy is None else TorchEvaluator(policy.network)
     tree, report = search_alone(
         Task(0, 0, instance, seed),
-        evaluator,
+        _evaluator(policy),
         config.search,
         tail_weight=1.0 if policy is None else policy.tail_weight,
         explore=False,
@@ -126,22 +128,40 @@ def _search_alone(
 def _search_together(
     instance: Instance, policy: Policy | None, config: Config, seed: int, deadline: float | None
 ) -> tuple[Schedule, int]:
-    backend = "prior" if policy is None else "inline"
-    pool = ProcessPool(config, instance.n_tasks, backend=backend, explore=False)
+    """Share the tree with child processes; this one searches too, from the first moment on."""
+    children = config.run.actors - 1
+    config = dataclasses.replace(config, run=dataclasses.replace(config.run, actors=children))
+    backend: Backend = "prior" if policy is None else "inline"
+    tail_weight = 1.0 if policy is None else policy.tail_weight
+    task = Task(0, 0, instance, seed)
+    pool = ProcessPool(config, instance.n_tasks, backend=backend, explore=False, guests=1)
     try:
         if policy is not None:
             pool.publish(flat_weights(policy.network))
-        tail_weight = 1.0 if policy is None else policy.tail_weight
-        incumbent = best_of_schedulers(instance)
-        pool.submit(Task(0, 0, instance, seed), tail_weight, incumbent)
+        pool.submit(task, tail_weight, best_of_schedulers(instance))
+        worker = SearchWorker(
+            children,
+            task,
+            pool.tree(0),
+            allocate_leaves(config.search.batch_size, config.search.max_children),
+            _evaluator(policy),
+            config.search,
+            explore=False,
+            network=policy is not None,
+        )
         going = _until(deadline)
-        while (finished := pool.wait(0.05)) is None:
-            if not going():
-                pool.stop_search()
-        schedule = finished.tree.incumbent(instance.n_tasks, algorithm="aerl")
-        return schedule, finished.tree.counter(SIMS_DONE)
+        while not worker.tree.finished and going():
+            if worker.run_batch(tail_weight) == 0:
+                time.sleep(COLLISION_WAIT_S)
+            pool.tend()
+        schedule = worker.tree.incumbent(instance.n_tasks, algorithm="aerl")
+        return schedule, worker.tree.counter(SIMS_DONE)
     finally:
         pool.close()
+
+
+def _evaluator(policy: Policy | None) -> Evaluator:
+    return PriorEvaluator() if policy is None else TorchEvaluator(policy.network)
 
 
 def _until(deadline: float | None) -> Callable[[], bool]:

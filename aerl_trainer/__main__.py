@@ -1,0 +1,20 @@
+"""Entry point of ``aerl`` and of ``python -m aerl_trainer``.
+
+Spawned processes import the program's main module again, so it must not load torch and the whole
+command line before it is asked to.
+"""
+
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> int:
+    """Run the command line; returns the exit code."""
+    from aerl_trainer.cli import main as run
+
+    return run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

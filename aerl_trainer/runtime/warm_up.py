@@ -1,0 +1,38 @@
+"""Compile all kernels in one process before others start: the cache on disk serves them all."""
+
+import dataclasses
+
+import numpy as np
+
+from aerl_trainer.config import Config
+from aerl_trainer.learning.experiences import make_experiences
+from aerl_trainer.learning.learner import Learner
+from aerl_trainer.nn.evaluator import TorchEvaluator
+from aerl_trainer.nn.network import Network
+from aerl_trainer.records import Task
+from aerl_trainer.search.alone import search_alone
+from aerl_trainer.search.kernels import forget
+from aerl_trainer.search.trajectories import sample_trajectories
+from dagsched_env.generators import TopcuogluGenerator
+from dagsched_env.schedulers import SCHEDULERS
+
+__all__ = ["warm_up"]
+
+
+def warm_up() -> None:
+    """Take one small problem through every kernel of both packages."""
+    config = Config()
+    search = dataclasses.replace(config.search, budget=8, min_trajectories=2)
+    config = dataclasses.replace(config, search=search)
+    rng = np.random.default_rng(0)
+    instance = TopcuogluGenerator(n_tasks=6, n_processors=2)(rng)
+    for scheduler in SCHEDULERS.values():
+        scheduler(instance)
+    evaluator = TorchEvaluator(Network(config.network))
+    task = Task(0, 0, instance, 0)
+    tree, _ = search_alone(task, evaluator, search, tail_weight=1.0, explore=True)
+    forget(tree.arrays, 0)
+    trajectories = sample_trajectories(instance, tree.arrays, evaluator, search, rng)
+    learner = Learner(config)
+    learner.add(make_experiences(instance, trajectories, config))
+    learner.step()
