@@ -34,7 +34,6 @@ EXIT_ERROR, EXIT_INTERRUPTED = 2, 130
 GANTT_TRACE = "montage"
 
 app = tyro.extras.SubcommandApp()
-Positional = tyro.conf.Positional
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -126,7 +125,7 @@ def evaluate(
 
 @app.command
 def solve(
-    file: Positional[str],
+    file: tyro.conf.Positional[str],
     checkpoint: Path | None = None,
     simulations: int | None = None,
     budget: float | None = None,

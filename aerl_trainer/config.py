@@ -270,7 +270,8 @@ class RunConfig:
     max_steps: int = 0
     """Stop after this many learner steps; 0 = by time alone."""
     actors: int = 2
-    """NUM_ACTORS: search processes. 0 = everything in one process, in lock-step, reproducible."""
+    """NUM_ACTORS: search processes. One with the inline backend takes turns with the learner in a
+    single process, which makes the run reproducible."""
     trees_in_flight: int = 2
     """Trees that the actors work on at once."""
     seed: int = 0
@@ -280,7 +281,7 @@ class RunConfig:
     def __post_init__(self) -> None:
         _require(self.minutes > 0, "run.minutes must be positive")
         _require(self.max_steps >= 0, "run.max_steps must not be negative")
-        _require(0 <= self.actors <= 64, "run.actors must lie in [0, 64]")
+        _require(1 <= self.actors <= 64, "run.actors must lie in [1, 64]")
         _require(1 <= self.trees_in_flight <= 16, "run.trees_in_flight must lie in [1, 16]")
         _require(self.seed >= 0, "run.seed must not be negative")
         _require(self.evaluation_simulations >= 1, "run.evaluation_simulations must be at least 1")

@@ -126,5 +126,7 @@ class LifecycleThread(threading.Thread):
             raise self.error
 
     def stop(self) -> None:
+        """End the thread if it runs, after what it is in the middle of; may be called again."""
         self._stopping.set()
-        self.join()
+        if self.is_alive():
+            self.join()

@@ -7,14 +7,14 @@ left behind by a killed run are recognised and swept at the next start.
 import contextlib
 import fcntl
 import itertools
+import mmap
 import os
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from multiprocessing import shared_memory
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 PREFIX = "aerl-ds"
+SEGMENTS = Path("/dev/shm")  # where Linux keeps shared memory by name
 ALIGNMENT = 64
 _serial = itertools.count()
 
@@ -70,42 +71,36 @@ class SharedBlock:
     Make one with ``create``, pass ``handle`` to other processes, and ``attach`` there.
     """
 
-    def __init__(
-        self, handle: BlockHandle, memory: shared_memory.SharedMemory, owner: bool
-    ) -> None:
+    def __init__(self, handle: BlockHandle, segment: shared_memory.SharedMemory | None) -> None:
         self.handle = handle
         self.lock = ProcessLock(Path(handle.lock_path))
-        self.arrays = _views(memory, handle.specs)
-        self._memory = memory
-        self._owner = owner
+        self.arrays = _views(_map(handle.segment), handle.specs)
+        self._segment = segment  # the creator's, who removes it
 
     @classmethod
     def create(cls, label: str, specs: Mapping[str, ArraySpec]) -> "SharedBlock":
         """Allocate a zeroed segment for ``specs`` (name → shape, dtype)."""
         plain = {name: (shape, np.dtype(dtype).str) for name, (shape, dtype) in specs.items()}
-        segment = f"{PREFIX}-{os.getpid()}-{next(_serial)}-{label}"
-        memory = shared_memory.SharedMemory(name=segment, create=True, size=_layout(plain)[1])
-        lock_path = str(Path(tempfile.gettempdir()) / f"{segment}.lock")
-        return cls(BlockHandle(segment, lock_path, plain), memory, owner=True)
+        name = f"{PREFIX}-{os.getpid()}-{next(_serial)}-{label}"
+        segment = shared_memory.SharedMemory(name=name, create=True, size=_layout(plain)[1])
+        segment.close()  # its own mapping would be gone before the last array that shows it
+        lock_path = str(Path(tempfile.gettempdir()) / f"{name}.lock")
+        return cls(BlockHandle(name, lock_path, plain), segment)
 
     @classmethod
     def attach(cls, handle: BlockHandle) -> "SharedBlock":
         """Map a block of another process; closing it here never removes it."""
-        options: dict[str, Any] = {"track": False} if sys.version_info >= (3, 13) else {}
-        # Before 3.13 attaching registers the name once more with the resource tracker that all
-        # spawned children share with the creator: a set, cleared by the creator's unlink.
-        memory = shared_memory.SharedMemory(name=handle.segment, **options)
-        return cls(handle, memory, owner=False)
+        return cls(handle, None)
 
     def close(self) -> None:
-        """Unmap the segment; the creator also removes it and its lock file."""
+        """Let go of the memory; the creator also removes its name and the lock file.
+
+        An array that somebody still holds stays valid.
+        """
         self.arrays.clear()
         self.lock.close()
-        # An array that somebody still holds keeps the mapping until that array dies.
-        with contextlib.suppress(BufferError):
-            self._memory.close()
-        if self._owner:
-            self._memory.unlink()
+        if self._segment is not None:
+            self._segment.unlink()
             Path(self.handle.lock_path).unlink(missing_ok=True)
 
 
@@ -136,7 +131,7 @@ def sweep_stale() -> list[str]:
 
 
 def _left_behind() -> Iterator[Path]:
-    for folder in (Path("/dev/shm"), Path(tempfile.gettempdir())):
+    for folder in (SEGMENTS, Path(tempfile.gettempdir())):
         if folder.is_dir():
             yield from folder.glob(f"{PREFIX}-*")
 
@@ -161,12 +156,17 @@ def _layout(specs: Mapping[str, tuple[tuple[int, ...], str]]) -> tuple[dict[str,
     return offsets, max(total, 1)
 
 
+def _map(segment: str) -> mmap.mmap:
+    """The memory behind a name, mapped until the last array that shows it is gone."""
+    with (SEGMENTS / segment).open("r+b") as file:
+        return mmap.mmap(file.fileno(), 0)
+
+
 def _views(
-    memory: shared_memory.SharedMemory, specs: Mapping[str, tuple[tuple[int, ...], str]]
+    memory: mmap.mmap, specs: Mapping[str, tuple[tuple[int, ...], str]]
 ) -> dict[str, npt.NDArray[Any]]:
     offsets, _ = _layout(specs)
-    buffer = cast(Any, memory.buf)
     return {
-        name: np.ndarray(shape, dtype=dtype, buffer=buffer, offset=offsets[name])
+        name: np.ndarray(shape, dtype=dtype, buffer=memory, offset=offsets[name])
         for name, (shape, dtype) in specs.items()
     }

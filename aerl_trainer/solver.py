@@ -5,10 +5,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from aerl_trainer import checkpoint as checkpoints
 from aerl_trainer import config as settings
+from aerl_trainer.checkpoint import CheckpointError
 from aerl_trainer.config import Config
 from aerl_trainer.nn.evaluator import TorchEvaluator, flat_weights
 from aerl_trainer.nn.network import Network
@@ -29,7 +30,7 @@ __all__ = ["Policy", "SolveResult", "load_policy", "solve"]
 
 DEFAULT_SIMULATIONS = 10_000
 UNLIMITED = 2**40
-SOLVING = {"best_weight": 1.0, "min_trajectories": 1, "cap_factor": 1.0}
+SOLVING: dict[str, Any] = {"best_weight": 1.0, "min_trajectories": 1, "cap_factor": 1.0}
 """In solving, a subtree is worth the best schedule in it, and the budget alone ends the search."""
 
 
@@ -61,11 +62,16 @@ def load_policy(directory: str | Path) -> Policy:
     Raises:
         CheckpointError: there is no checkpoint, or it cannot be read.
     """
-    saved = checkpoints.load(_find_checkpoint(Path(directory)))
-    config = settings.from_dict(saved.state["config"])
-    network = Network(config.network)
-    network.load_state_dict(saved.tensors["model"])
-    return Policy(network, config, float(saved.state["tail_weight"]))
+    source = _find_checkpoint(Path(directory))
+    saved = checkpoints.load(source)
+    try:
+        config = settings.from_dict(saved.state["config"])
+        network = Network(config.network)
+        network.load_state_dict(saved.tensors["model"])
+        return Policy(network, config, float(saved.state["tail_weight"]))
+    except (KeyError, TypeError, RuntimeError) as error:
+        reason = str(error).splitlines()[0]
+        raise CheckpointError(f"{source}: not the checkpoint of a run: {reason}") from None
 
 
 def solve(
@@ -84,7 +90,7 @@ def solve(
         budget_s: stop after this many seconds.
         simulations: stop after this many simulations (``10_000`` when both are None). With one
             actor and no ``budget_s`` the result is a function of the arguments alone.
-        actors: processes that share the tree, this one among them; with more than one, call this under
+        actors: processes that share the tree, this one among them; with several, call this under
             ``if __name__ == "__main__"``, as the processes import the main module.
         checkpoint: a checkpoint or run directory, or a loaded ``Policy``; None searches with the
             hand-made prior.

@@ -8,6 +8,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
+import torch
+
 from aerl_trainer import checkpoint
 from aerl_trainer import config as settings
 from aerl_trainer.config import Config
@@ -56,6 +58,9 @@ def train(config: Config, directory: RunDirectory, *, resume: bool = False) -> T
         raise DAGSchedError(f"{directory.path} holds no checkpoint to resume from")
     directory.create(config, resume=resume)
     with contextlib.ExitStack() as stack:
+        # The actors keep all cores busy: threads of torch would wait for each other.
+        stack.callback(torch.set_num_threads, torch.get_num_threads())
+        torch.set_num_threads(1)
         run = _Run(config, directory, stack)
         if resume:
             run.restore(last)
@@ -117,6 +122,8 @@ class _Run:
                 self._validate()
             if report.step % config.learner.checkpoint_interval == 0:
                 self.save("last")
+        if self._thread is not None:
+            self._thread.stop()  # the task in its hands belongs to this run
 
     def save(self, name: str) -> None:
         """Write the checkpoint ``name``."""

@@ -297,7 +297,7 @@ def _floats(what: str, values: npt.ArrayLike) -> Floats:
         raise InvalidInstanceError(f"{what} is not a rectangular array of numbers") from None
 
 
-def _first(mask: npt.NDArray[np.bool_]) -> tuple[int, ...]:
+def _first(mask: npt.ArrayLike) -> tuple[int, ...]:
     """Index of the first True entry."""
     return tuple(int(i) for i in np.argwhere(mask)[0])
 

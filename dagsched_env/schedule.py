@@ -122,7 +122,8 @@ class Schedule:
         for q in range(p):
             tasks = np.flatnonzero(self.processor == q)
             # By midpoint: a task of no duration may start a rounding error after its successor.
-            tasks = tasks[np.argsort(self.start[tasks] + self.finish[tasks], kind="stable")]
+            middle = 0.5 * self.start[tasks] + 0.5 * self.finish[tasks]
+            tasks = tasks[np.argsort(middle, kind="stable")]
             for a, b in itertools.pairwise(tasks):
                 if self.start[b] < self.finish[a] - slack:
                     raise InvalidScheduleError(

@@ -8,6 +8,8 @@ from oracles import paper_instance
 
 from dagsched_env.instance import Instance
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads wait for each other on busy cores
+
 settings.register_profile("reproducible", deadline=None, derandomize=True, max_examples=60)
 settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "reproducible"))

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import torch
 
 from aerl_trainer import checkpoint, seeding
+from aerl_trainer.checkpoint import CheckpointError
 from aerl_trainer.config import Config
 from aerl_trainer.learning.batches import BatchBuilder
 from aerl_trainer.learning.losses import compute_losses
@@ -103,10 +104,20 @@ class Learner:
         )
 
     def restore(self, directory: Path) -> dict[str, Any]:
-        """Read a checkpoint; returns the caller's ``state``."""
+        """Read a checkpoint; returns the caller's ``state``.
+
+        Raises:
+            CheckpointError: it cannot be read, or its network has another size.
+            FormatError: its replay does not fit the settings.
+        """
         saved = checkpoint.load(directory)
         own = saved.state["learner"]
-        self.network.load_state_dict(saved.tensors["model"])
+        try:
+            self.network.load_state_dict(saved.tensors["model"])
+        except RuntimeError:
+            raise CheckpointError(
+                f"{directory}: its network is of another size than [network] asks for"
+            ) from None
         self._optimizer.load_state_dict(
             checkpoint.unflatten_optimizer(saved.tensors["optimizer"], own["optimizer"])
         )

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,8 @@ __all__ = ["Request", "TorchEvaluator", "flat_weights", "weight_count"]
 CACHED_INSTANCES = 64
 
 
-class Request(NamedTuple):
+@dataclass(frozen=True)
+class Request:
     """Leaves of one problem that wait for an evaluation."""
 
     instance: Instance
@@ -86,7 +87,8 @@ class TorchEvaluator:
         prediction: npt.NDArray[np.float32],
     ) -> None:
         first = 0
-        for _, leaves, count in requests:
+        for request in requests:
+            leaves, count = request.leaves, request.count
             width = min(logits.shape[1], leaves.logits.shape[1])
             leaves.logits[:count, :width] = logits[first : first + count, :width]
             leaves.prediction[:count] = prediction[first : first + count]

@@ -12,6 +12,10 @@ from dagsched_env.errors import DAGSchedError
 __all__ = ["MetricsLog", "read_metrics"]
 
 
+ONE_A_STEP = ("train", "validation")
+"""Kinds with at most one record for each learner step."""
+
+
 class MetricsLog:
     """Appends records to a JSON-lines file and their numbers to TensorBoard.
 
@@ -76,7 +80,7 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
     """All records in the order of writing; a line torn by a kill is left out.
 
     Where a resumed run has repeated steps, the abandoned records are left out too: of each kind,
-    those with a step after that of a later record.
+    those with a step after that of a later record, or the same where there is one a step.
 
     Raises:
         DAGSchedError: the file cannot be read.
@@ -91,7 +95,8 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
         if record is None:
             continue
         same_kind = kept.setdefault(record["kind"], [])
-        while same_kind and same_kind[-1][1]["step"] > record["step"]:
+        last = record["step"] - (record["kind"] in ONE_A_STEP)
+        while same_kind and same_kind[-1][1]["step"] > last:
             same_kind.pop()
         same_kind.append((position, record))
     merged = sorted((item for items in kept.values() for item in items), key=lambda item: item[0])

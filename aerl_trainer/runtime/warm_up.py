@@ -13,6 +13,7 @@ from aerl_trainer.records import Task
 from aerl_trainer.search.alone import search_alone
 from aerl_trainer.search.kernels import forget
 from aerl_trainer.search.trajectories import sample_trajectories
+from dagsched_env.env import DAGSchedEnv
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.schedulers import SCHEDULERS
 
@@ -28,6 +29,10 @@ def warm_up() -> None:
     instance = TopcuogluGenerator(n_tasks=6, n_processors=2)(rng)
     for scheduler in SCHEDULERS.values():
         scheduler(instance)
+    float(instance.lower_bound)  # computed when it is first asked for
+    environment = DAGSchedEnv(instance)
+    _, info = environment.reset(seed=0)
+    environment.step(int(info["action_mask"].argmax()))
     evaluator = TorchEvaluator(Network(config.network))
     task = Task(0, 0, instance, 0)
     tree, _ = search_alone(task, evaluator, search, tail_weight=1.0, explore=True)

@@ -167,7 +167,7 @@ def _puct_edge(t: TreeArrays, node: int, c_puct: float, best_weight: float) -> i
         )
         if score > highest:
             chosen, highest = e, score
-    return chosen
+    return int(chosen)
 
 
 @kernel
@@ -178,7 +178,7 @@ def _most_visited_edge(t: TreeArrays, node: int) -> int:
     for e in range(first, last):
         if t.edge_visits[e] > most and not _is_finished(t, t.edge_child[e]):
             chosen, most = e, t.edge_visits[e]
-    return chosen
+    return int(chosen)
 
 
 @kernel

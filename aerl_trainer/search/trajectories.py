@@ -25,8 +25,8 @@ __all__ = ["complete_by_policy", "sample_trajectories"]
 
 MIN_POLICY_VISITS = 8
 """A node with fewer completed visits below it has no search policy worth learning from."""
-DRAWS_PER_TRAJECTORY = 4
-"""Attempts at a sequence that has not been drawn yet, per trajectory wanted."""
+MAX_ROUNDS = 16
+"""Rounds of draws; each after the first replaces sequences that had been drawn before."""
 
 
 _Choice = Callable[[npt.NDArray[np.int32], npt.NDArray[np.int32]], int]
@@ -57,20 +57,24 @@ def sample_trajectories(
     Returns:
         Trajectories with the true makespans of the deterministic simulator.
     """
+
+    def by_visits(visits: npt.NDArray[np.int32], _: npt.NDArray[np.int32]) -> int:
+        return int(rng.choice(len(visits), p=visits / visits.sum()))
+
     wanted = config.min_trajectories
     drawn: dict[tuple[int, ...], _Path] = {}
     if config.incumbent_trajectory:
         path = _follow_incumbent(tree, instance)
         drawn[tuple(path.actions)] = path
-    for _ in range(wanted * DRAWS_PER_TRAJECTORY):
-        path = _walk(tree, lambda visits, _: int(rng.choice(len(visits), p=visits / visits.sum())))
-        drawn.setdefault(tuple(path.actions), path)
-        if len(drawn) == wanted:
+    for _ in range(MAX_ROUNDS):
+        paths = [_walk(tree, by_visits) for _ in range(wanted - len(drawn))]
+        if not paths:
             break
-    paths = list(drawn.values())
-    states = [_state_of(instance, path.actions) for path in paths]
-    complete_by_policy(instance, states, [p.actions for p in paths], evaluator, config, rng)
-    return [_replay(instance, path) for path in paths]
+        states = [_state_of(instance, path.actions) for path in paths]
+        complete_by_policy(instance, states, [p.actions for p in paths], evaluator, config, rng)
+        for path in paths:
+            drawn.setdefault(tuple(path.actions), path)
+    return [_replay(instance, path) for path in drawn.values()]
 
 
 def complete_by_policy(

@@ -237,5 +237,5 @@ class SharedTree:
         return OUTCOMES[self.counter(OUTCOME)]
 
     def close(self) -> None:
-        self.arrays = TreeArrays(*(np.empty(0) for _ in TreeArrays._fields))  # drop the views
+        self.arrays = TreeArrays._make(np.empty(0) for _ in TreeArrays._fields)  # drop the views
         self._block.close()

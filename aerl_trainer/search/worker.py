@@ -16,7 +16,7 @@ from aerl_trainer.search.leaves import (
     set_priors,
     write_state,
 )
-from aerl_trainer.search.tree import BEST_MAKESPAN, SharedTree, TreeArrays
+from aerl_trainer.search.tree import BEST_MAKESPAN, WRITER, SharedTree, TreeArrays
 from aerl_trainer.seeding import generator
 from dagsched_env.kernels.arrays import StateArrays
 from dagsched_env.kernels.dispatch import complete
@@ -100,7 +100,7 @@ class SearchWorker:
                 self._cap,
             )
             if best_makespan < tree.arrays.scalars[BEST_MAKESPAN]:
-                _store_incumbent(tree.arrays, self._best)
+                _store_incumbent(tree.arrays, self.actor, self._best)
         return count
 
     def _evaluate(self, count: int, tail_weight: float) -> float:
@@ -227,10 +227,12 @@ def set_values(
             leaves.best[b] = collected + tail_return
 
 
-def _store_incumbent(t: TreeArrays, s: StateArrays) -> None:
+def _store_incumbent(t: TreeArrays, actor: int, s: StateArrays) -> None:
+    t.counters[WRITER] = actor + 1  # a death in here would leave half a schedule
     n = s.processor.shape[0]
     t.scalars[BEST_MAKESPAN] = s.totals[0]
     t.incumbent_processor[:n] = s.processor
     t.incumbent_sequence[:n] = s.sequence
     t.incumbent_start[:n] = s.start
     t.incumbent_finish[:n] = s.finish
+    t.counters[WRITER] = 0

@@ -28,4 +28,4 @@ def load_bound(g: InstanceArrays) -> float:
     total = 0.0
     for t in range(g.min_comp.shape[0]):
         total += g.min_comp[t]
-    return total / g.comp.shape[1]
+    return total / int(g.comp.shape[1])

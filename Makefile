@@ -1,0 +1,70 @@
+# Everything runs in .venv, which any target makes when it is missing or out of date.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/installed
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help install train test baseline bench lint type imports check clean
+
+TRAIN_FLAGS := \
+	$(if $(RUN),--run-dir 'runs/$(RUN)') \
+	$(if $(MINUTES),--minutes '$(MINUTES)') \
+	$(if $(ACTORS),--actors '$(ACTORS)') \
+	$(if $(SEED),--seed '$(SEED)') \
+	$(if $(CONFIG),--config '$(CONFIG)') \
+	$(if $(filter 1 yes true,$(RESUME)),--resume)
+
+help: ## list the targets
+	@echo 'usage: make TARGET [NAME=VALUE ...]'
+	@echo
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
+		while IFS='|' read -r target text; do printf '  %-10s %s\n' "$$target" "$$text"; done
+	@echo
+	@echo 'for example: make train MINUTES=60 RUN=long; make train RUN=long RESUME=1'
+
+install: $(STAMP) ## make .venv with everything that constraints.txt pins, and compile the kernels
+
+$(STAMP): setup.cfg pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo 'make: Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11' >&2; exit 1; }
+	@echo 'installing into $(VENV); PyTorch alone is some 200 MB'
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		-c constraints.txt -e '.[trainer,plot,exact,dev]'
+	@echo 'compiling the numeric kernels'
+	@$(BIN)/aerl warm-up
+	@touch $@
+
+train: $(STAMP) ## train AERL-DS: MINUTES, RUN (name under runs/), ACTORS, SEED, CONFIG, RESUME=1
+	@$(BIN)/aerl train $(TRAIN_FLAGS)
+
+test: $(STAMP) ## run all tests
+	@$(BIN)/python -m pytest
+
+baseline: $(STAMP) ## train MaskablePPO on the same problems: MINUTES
+	@$(BIN)/python -m aerl_trainer.baselines.maskable_ppo $(if $(MINUTES),--minutes '$(MINUTES)')
+
+bench: $(STAMP) ## measure speed and quality with the scripts of benchmarks/
+	@set -e; for script in benchmarks/*.py; do echo "$$script"; $(BIN)/python "$$script"; done
+
+lint: $(STAMP) ## check style and formatting (ruff)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+type: $(STAMP) ## check types (mypy, strict)
+	@$(BIN)/mypy
+
+imports: $(STAMP) ## check the import order of the packages (import-linter)
+	@$(BIN)/lint-imports --no-logo
+
+check: lint type imports ## lint, type and imports together
+
+clean: ## remove caches and build products; .venv and runs/ stay
+	@rm -rf build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache \
+		.import_linter_cache
+	@find . -path ./$(VENV) -prune -o -name __pycache__ -prune -exec rm -rf {} +
+	@rm -f $(STAMP)

@@ -1,0 +1,118 @@
+"""Settings under which every part of the trainer runs in seconds, and data made with them."""
+
+import dataclasses
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aerl_trainer import config as settings
+from aerl_trainer.config import Config
+from aerl_trainer.learning.experiences import make_experiences
+from aerl_trainer.records import Experience, Task, Trajectory
+from aerl_trainer.search.alone import search_alone
+from aerl_trainer.search.leaves import PriorEvaluator
+from aerl_trainer.search.trajectories import sample_trajectories
+from dagsched_env.generators import TopcuogluGenerator
+from dagsched_env.instance import Instance
+
+SMALL: dict[str, dict[str, Any]] = {
+    "search": {
+        "budget": 40,
+        "min_trajectories": 3,
+        "cap_factor": 4.0,
+        "batch_size": 4,
+        "max_children": 16,
+        "tail_decay_steps": 20,
+    },
+    "inference": {"device": "cpu"},
+    "network": {"width": 8, "layers": 1},
+    "learner": {
+        "batch_size": 8,
+        "learning_rate": 0.003,
+        "steps_per_task": 2.0,
+        "publish_interval": 5,
+        "checkpoint_interval": 7,
+    },
+    "replay": {"capacity": 256, "min_size": 20, "beta_steps": 20},
+    "curriculum": {
+        "levels": [
+            {"tasks": [5, 7], "processors": [2, 3], "ccr": [0.5, 2.0], "threshold": 2.0},
+            {"tasks": [7, 9], "processors": [3], "ccr": [1.0], "threshold": 0.1},
+        ],
+        "window": 2,
+        "max_variance": 1.0,
+    },
+    "validator": {"interval": 5, "instances": 3},
+    "run": {"minutes": 5.0, "max_steps": 20, "actors": 1, "trees_in_flight": 2, "seed": 3},
+}
+
+
+def small_config(**overrides: dict[str, Any]) -> Config:
+    """``SMALL`` with the given sections changed: ``small_config(run={"actors": 2})``."""
+    sections = {name: {**SMALL.get(name, {}), **overrides.get(name, {})} for name in SMALL}
+    return settings.from_dict(sections)
+
+
+def lockstep_config(**overrides: dict[str, Any]) -> Config:
+    """One actor and inline inference: everything takes turns in this process."""
+    return small_config(**{"inference": {"backend": "inline"}, **overrides})
+
+
+def set_flags(config: Config) -> list[str]:
+    """The same settings as arguments of ``aerl train``, but for the curriculum."""
+    defaults = settings.to_dict(Config())
+    flags = []
+    for section, values in settings.to_dict(config).items():
+        for key, value in values.items():
+            if value != defaults[section][key] and section != "curriculum":
+                flags.append(f"{section}.{key}={value}")
+    return ["--set", *flags]
+
+
+def problem(n: int = 8, p: int = 3, seed: int = 0) -> Instance:
+    return TopcuogluGenerator(n_tasks=n, n_processors=p, shape=0.7)(np.random.default_rng(seed))
+
+
+def trajectories_of(instance: Instance, config: Config, seed: int = 0) -> list[Trajectory]:
+    """A search without a network, and its sample."""
+    task, rng = Task(0, 0, instance, seed), np.random.default_rng(seed)
+    tree, _ = search_alone(task, PriorEvaluator(), config.search, tail_weight=1.0, explore=True)
+    return sample_trajectories(instance, tree.arrays, PriorEvaluator(), config.search, rng)
+
+
+def experiences_of(instance: Instance, config: Config, seed: int = 0) -> list[Experience]:
+    return make_experiences(instance, trajectories_of(instance, config, seed), config)
+
+
+def eventually(condition: Callable[[], Any], what: str, timeout_s: float = 60.0) -> Any:
+    """Wait until ``condition()`` is true and return its value; fail after ``timeout_s``."""
+    deadline = time.monotonic() + timeout_s
+    while not (value := condition()):
+        assert time.monotonic() < deadline, f"still waiting after {timeout_s} s: {what}"
+        time.sleep(0.01)
+    return value
+
+
+def shared_memory_of(pid: int) -> list[str]:
+    """Segments and lock files that a process has made and not removed."""
+    folders = (Path("/dev/shm"), Path(os.environ.get("TMPDIR", "/tmp")))
+    return sorted(path.name for f in folders for path in f.glob(f"aerl-ds-{pid}-*"))
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process exists and is not a zombie."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return status.rpartition(")")[2].split()[0] != "Z"
+
+
+def replaced(config: Config, section: str, **values: Any) -> Config:
+    """A copy with some values of one section changed."""
+    changed = dataclasses.replace(getattr(config, section), **values)
+    return dataclasses.replace(config, **{section: changed})

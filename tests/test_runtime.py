@@ -1,0 +1,411 @@
+"""Pools of searching processes: results, deaths in mid-run, and nothing left behind."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from small_runs import (
+    eventually,
+    is_running,
+    lockstep_config,
+    problem,
+    replaced,
+    shared_memory_of,
+    small_config,
+)
+from torch import nn
+from tree_invariants import check_tree, edges_of
+
+from aerl_trainer.config import Config
+from aerl_trainer.nn.evaluator import TorchEvaluator, flat_weights
+from aerl_trainer.nn.network import Network
+from aerl_trainer.records import Task
+from aerl_trainer.runtime import local
+from aerl_trainer.runtime.local import ProcessPool, SearchPoolError
+from aerl_trainer.runtime.pool import Finished, LockstepPool
+from aerl_trainer.search.alone import search_alone
+from aerl_trainer.search.leaves import PriorEvaluator
+from aerl_trainer.search.tree import (
+    OUTCOME,
+    ROOT,
+    SIMS_DONE,
+    TERMINAL_PATHS,
+    WRITER,
+    SharedTree,
+    TreeArrays,
+)
+from aerl_trainer.shared_memory import sweep_stale
+from dagsched_env.schedulers import SCHEDULERS
+
+CONFIG = small_config(run={"actors": 2, "trees_in_flight": 2})
+LONG = replaced(CONFIG, "search", budget=6000)
+"""A search in whose middle something can happen, on ``BIG``."""
+
+
+def task(number: int = 0, n: int = 8) -> Task:
+    return Task(number, 0, problem(n=n, seed=number), seed=number)
+
+
+BIG = task(9, n=60)
+
+
+@contextmanager
+def pool_of(config: Config = CONFIG, max_tasks: int = 60, **options: Any) -> Iterator[ProcessPool]:
+    options = {"backend": "prior", "explore": False, **options}
+    pool = ProcessPool(config, max_tasks, **options)
+    try:
+        yield pool
+    finally:
+        pool.close()
+
+
+def next_finished(pool: ProcessPool) -> Finished:
+    finished: Finished = eventually(lambda: pool.wait(1.0), "a finished tree")
+    return finished
+
+
+def check(finished: Finished, config: Config = CONFIG) -> None:
+    """A tree as a search should leave it, and a report that fits."""
+    t, report = finished.tree.arrays, finished.report
+    instance = finished.task.instance
+    check_tree(t)
+    assert report.task_id == finished.task.id
+    assert report.outcome == "complete"
+    assert report.simulations == t.counters[SIMS_DONE] >= config.search.budget
+    assert report.terminal_paths == t.counters[TERMINAL_PATHS] >= config.search.min_trajectories
+    best = finished.tree.incumbent(instance.n_tasks, algorithm="pool")
+    best.validate(instance)
+    assert best.makespan == report.best_makespan
+
+
+def talking_network(seed: int) -> Network:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network = Network(CONFIG.network)
+        nn.init.normal_(network.decoder.policy.weight)
+        nn.init.normal_(network.decoder.value.weight)
+    return network
+
+
+def searched_alone(network: Network, number: int = 0) -> TreeArrays:
+    """The same task in this process."""
+    tree, _ = search_alone(
+        task(number), TorchEvaluator(network), CONFIG.search, tail_weight=0.5, explore=False
+    )
+    return tree.arrays
+
+
+def root_of(t: TreeArrays) -> np.ndarray:
+    """Actions and priors of the root, which do not depend on the order of simulations."""
+    edges = list(edges_of(t, ROOT))
+    return np.stack([t.edge_action[edges], t.edge_prior[edges]])
+
+
+# -- in lock-step --------------------------------------------------------------------------------
+
+
+def test_the_lockstep_pool_searches_one_task_at_a_time() -> None:
+    pool = LockstepPool(lockstep_config())
+    assert pool.free == 1
+    assert pool.wait(0.0) is None
+    simulations = 0
+    for number in range(3):
+        pool.submit(task(number), 1.0)
+        assert pool.free == 0
+        finished = pool.wait(0.0)
+        assert finished is not None
+        assert finished.task.id == number
+        assert pool.free == 1
+        check(finished)
+        simulations += finished.report.simulations
+        pool.release(finished)
+    stats = pool.stats()
+    assert stats.leaves == simulations
+    assert 0 < stats.batches <= simulations
+    assert stats.restarts == 0
+    pool.close()
+
+
+def test_the_lockstep_pool_uses_published_weights() -> None:
+    pool = LockstepPool(lockstep_config(search={"noise_fraction": 0.0}))
+    network = talking_network(1)
+    pool.publish(flat_weights(network))
+    pool.submit(task(), 0.5)
+    finished = pool.wait(0.0)
+    assert finished is not None
+    for one, other in zip(finished.tree.arrays, searched_alone(network), strict=True):
+        assert np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+
+
+# -- processes -----------------------------------------------------------------------------------
+
+
+def test_several_tasks_without_a_network() -> None:
+    environment = dict(os.environ)
+    with pool_of() as pool:
+        assert dict(os.environ) == environment, "limits are for the children alone"
+        assert pool.server_pid() is None
+        assert len(set(pool.actor_pids())) == 2
+        waiting = [task(number, n=6 + number) for number in range(6)]
+        seen = []
+        while len(seen) < 6:
+            while pool.free and waiting:
+                pool.submit(waiting.pop(0), 1.0)
+            finished = next_finished(pool)
+            check(finished)
+            seen.append(finished.task.id)
+            pool.release(finished)
+        assert sorted(seen) == list(range(6))
+        assert pool.stats() == (0, 0, 0)
+        assert pool.wait(0.0) is None
+
+
+@pytest.mark.parametrize("backend", ["server", "inline"])
+def test_published_weights_reach_the_search(backend: str) -> None:
+    """The root's policy is that of the published network, before and after a change."""
+    with pool_of(backend=backend) as pool:
+        for version in (1, 2):
+            network = talking_network(version)
+            pool.publish(flat_weights(network))
+            for number in (0, 1):
+                pool.submit(task(number), 0.5)
+            for _ in range(2):
+                finished = next_finished(pool)
+                check(finished)
+                found = root_of(finished.tree.arrays)
+                expected = root_of(searched_alone(network, finished.task.id))
+                assert found == pytest.approx(expected, abs=1e-5)
+                pool.release(finished)
+        stats = pool.stats()
+        if backend == "server":
+            assert 0 < stats.batches <= stats.leaves
+            assert stats.leaves >= 4 * CONFIG.search.budget
+            assert pool._arena.control[:, 3].max() == 2, "the version comes back"
+        assert stats.restarts == 0
+
+
+def test_an_offered_schedule_is_the_start() -> None:
+    problem_ = task(3, n=20)
+    heft = SCHEDULERS["heft"](problem_.instance)
+    tiny = replaced(CONFIG, "search", budget=1, min_trajectories=1)
+    with pool_of(tiny) as pool:
+        pool.submit(problem_, 1.0, heft)
+        finished = next_finished(pool)
+        assert finished.report.best_makespan <= heft.makespan
+        finished.tree.incumbent(20, algorithm="x").validate(problem_.instance)
+
+
+def test_all_actors_explore_with_the_same_root_noise() -> None:
+    with pool_of(explore=True) as pool:
+        pool.submit(task(), 1.0)
+        noisy = root_of(next_finished(pool).tree.arrays)
+    roots = []
+    for explore in (True, False):
+        alone, _ = search_alone(
+            task(), PriorEvaluator(), CONFIG.search, tail_weight=1.0, explore=explore
+        )
+        roots.append(root_of(alone.arrays))
+    assert noisy == pytest.approx(roots[0], abs=1e-6)
+    assert noisy != pytest.approx(roots[1], abs=1e-3)
+
+
+# -- deaths --------------------------------------------------------------------------------------
+
+
+def under_way(pool: ProcessPool) -> SharedTree:
+    tree = pool.tree(0)
+    eventually(lambda: tree.counter(SIMS_DONE) > 50, "the search to be under way")
+    assert not tree.finished
+    return tree
+
+
+@pytest.mark.parametrize("backend", ["prior", "server"])
+def test_killing_actors_does_not_stop_the_search(backend: str) -> None:
+    config = replaced(LONG, "search", budget=2000) if backend == "server" else LONG
+    with pool_of(config, backend=backend) as pool:
+        pool.submit(BIG, 1.0)
+        under_way(pool)
+        victims = pool.actor_pids()
+        for pid in victims:
+            os.kill(pid, signal.SIGKILL)
+        finished = next_finished(pool)
+        check(finished, config)
+        assert pool.stats().restarts == 2
+        assert not set(pool.actor_pids()) & set(victims)
+        pool.release(finished)
+        pool.submit(task(1, n=20), 1.0)
+        check(next_finished(pool), config)
+
+
+def test_killing_the_inference_worker_does_not_stop_the_search() -> None:
+    config = replaced(LONG, "search", budget=2000)
+    with pool_of(config, backend="server") as pool:
+        network = talking_network(1)
+        pool.publish(flat_weights(network))
+        pool.submit(BIG, 1.0)
+        under_way(pool)
+        victim = pool.server_pid()
+        assert victim is not None
+        os.kill(victim, signal.SIGKILL)
+        finished = next_finished(pool)
+        check(finished, config)
+        assert pool.stats().restarts == 1
+        assert pool.server_pid() != victim
+        pool.release(finished)
+        pool.submit(task(), 0.5)
+        found = root_of(next_finished(pool).tree.arrays)
+        assert found == pytest.approx(root_of(searched_alone(network)), abs=1e-5)
+
+
+def test_a_tree_broken_in_mid_write_is_searched_again() -> None:
+    """As if an actor had died between two changes of the tree that belong together."""
+    with pool_of(LONG) as pool:
+        pool.submit(BIG, 1.0, SCHEDULERS["heft"](BIG.instance))
+        tree = under_way(pool)
+        with tree.lock:
+            tree.arrays.counters[WRITER] = 1
+            tree.arrays.edge_visits[0] += 1000
+        finished = next_finished(pool)
+        check(finished, LONG)
+        assert finished.report.best_makespan <= SCHEDULERS["heft"](BIG.instance).makespan
+
+
+def test_a_dead_writer_is_found_by_the_parent() -> None:
+    """The only actor dies holding the marker: its tree starts again with its successor."""
+    config = replaced(LONG, "run", actors=1)
+    with pool_of(config) as pool:
+        pool.submit(BIG, 1.0)
+        tree = under_way(pool)
+        with tree.lock:  # the actor cannot be writing now
+            (victim,) = pool.actor_pids()
+            os.kill(victim, signal.SIGKILL)
+            eventually(lambda: not is_running(victim), "the actor's end")
+            tree.arrays.counters[WRITER] = 1
+        pool.tend()
+        assert tree.arrays.counters[OUTCOME] == 4
+        check(next_finished(pool), config)
+
+
+def test_endless_deaths_end_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    monkeypatch.setattr(local, "MAX_RESTARTS", 1)
+    with pool_of(LONG, log_dir=tmp_path) as pool:
+        pool.submit(BIG, 1.0)
+        under_way(pool)
+        for pid in pool.actor_pids():
+            os.kill(pid, signal.SIGKILL)
+        with pytest.raises(SearchPoolError, match=f"actor .* died.*{tmp_path.name}"):
+            eventually(lambda: pool.wait(1.0), "the error")
+        assert (tmp_path / "actor-0.log").exists()
+
+
+# -- the end -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_closing_leaves_nothing_behind(busy: bool) -> None:
+    before = set(shared_memory_of(os.getpid()))
+    pool = ProcessPool(LONG, 60, backend="server", explore=True)
+    assert set(shared_memory_of(os.getpid())) > before
+    pids = [*pool.actor_pids(), pool.server_pid()]
+    if busy:
+        pool.submit(BIG, 1.0)
+        under_way(pool)
+    pool.close()
+    assert set(shared_memory_of(os.getpid())) == before
+    assert not any(is_running(pid) for pid in pids if pid)
+    assert not multiprocessing.active_children()
+
+
+ORPHANS = """
+import time
+from small_runs import problem, replaced, small_config
+from aerl_trainer.records import Task
+from aerl_trainer.runtime.local import ProcessPool
+if __name__ == "__main__":
+    config = replaced(small_config(run={"actors": 2}), "search", budget=10**6)
+    pool = ProcessPool(config, 30, backend="server", explore=True)
+    pool.submit(Task(0, 0, problem(n=30), 0), 1.0)
+    print(*pool.actor_pids(), pool.server_pid(), flush=True)
+    time.sleep(600)
+"""
+
+
+def test_children_leave_when_their_parent_is_killed(tmp_path: Any) -> None:
+    """And what it could not remove is swept at the next start."""
+    script = tmp_path / "orphans.py"
+    script.write_text(ORPHANS)
+    environment = os.environ | {"PYTHONPATH": os.path.dirname(__file__)}
+    with subprocess.Popen(
+        [sys.executable, script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment,
+        text=True,
+    ) as parent:
+        assert parent.stdout is not None
+        children = [int(word) for word in parent.stdout.readline().split()]
+        assert len(children) == 3
+        assert all(is_running(pid) for pid in children)
+        assert shared_memory_of(parent.pid)
+        parent.kill()
+        parent.wait()
+    eventually(lambda: not any(map(is_running, children)), "the children's end")
+    sweep_stale()
+    assert shared_memory_of(parent.pid) == []
+
+
+# -- warming up ----------------------------------------------------------------------------------
+
+
+AFTER_WARM_UP = """
+import importlib, pkgutil, tempfile
+import aerl_trainer, dagsched_env
+from numba.core.dispatcher import Dispatcher
+from small_runs import lockstep_config, problem
+from aerl_trainer.reporting import RunDirectory
+from aerl_trainer.runtime.warm_up import warm_up
+from aerl_trainer.search.kernels import forget
+from aerl_trainer.solver import solve
+from aerl_trainer.training import train
+from dagsched_env.env import DAGSchedEnv
+
+def signatures():
+    found = set()
+    for package in (dagsched_env, aerl_trainer):
+        for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+            if module.name.endswith("__main__"):
+                continue
+            for name, value in vars(importlib.import_module(module.name)).items():
+                if isinstance(value, Dispatcher):
+                    found |= {(value.py_func.__qualname__, str(s)) for s in value.signatures}
+    return found
+
+warm_up()
+before = signatures()
+instance = problem()
+with tempfile.TemporaryDirectory() as directory:
+    train(lockstep_config(run={"max_steps": 6}), RunDirectory(directory))
+    solve(instance, simulations=20, checkpoint=directory).schedule.validate(instance)
+solve(instance, simulations=20)
+env = DAGSchedEnv(instance)
+_, info = env.reset(seed=0)
+env.step(int(info["action_mask"].argmax()))
+print("MISSING", sorted({name for name, _ in signatures() - before}))
+"""
+
+
+def test_warming_up_covers_every_kernel_in_use() -> None:
+    """In a fresh process: training, solving and the environment need nothing beyond it."""
+    environment = os.environ | {"PYTHONPATH": os.path.dirname(__file__)}
+    command = [sys.executable, "-c", AFTER_WARM_UP]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "MISSING []"
