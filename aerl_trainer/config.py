@@ -226,7 +226,7 @@ class LevelConfig:
 
 
 DEFAULT_LEVELS = (
-    LevelConfig(tasks=(10, 20), processors=(3, 4), ccr=(0.5, 1.0, 2.0, 5.0), threshold=0.98),
+    LevelConfig(tasks=(10, 20), processors=(3, 4), ccr=(0.5, 1.0, 2.0, 5.0), threshold=1.02),
     LevelConfig(tasks=(20, 40), processors=(3, 4, 6), ccr=(0.5, 1.0, 2.0, 5.0), threshold=0.95),
 )
 
@@ -265,7 +265,7 @@ class ValidatorConfig:
 class RunConfig:
     """Processes, duration and seed."""
 
-    minutes: float = 6.0
+    minutes: float = 5.0
     """Training time, without the final evaluation."""
     max_steps: int = 0
     """Stop after this many learner steps; 0 = by time alone."""

@@ -57,7 +57,8 @@ class Policy(NamedTuple):
 def load_policy(directory: str | Path) -> Policy:
     """Read the network of a checkpoint, a run directory, or its ``checkpoints`` folder.
 
-    Of a run, the ``best`` checkpoint is taken, else the ``last``.
+    Of a run, the ``last`` checkpoint is taken: ``best`` is the best of the greedy policy, which
+    says little about how well a network guides the search.
 
     Raises:
         CheckpointError: there is no checkpoint, or it cannot be read.
@@ -198,7 +199,7 @@ def _check(budget_s: float | None, simulations: int | None, actors: int) -> None
 
 def _find_checkpoint(directory: Path) -> Path:
     for parent in (directory / "checkpoints", directory):
-        for name in ("best", "last"):
+        for name in ("last", "best"):
             if checkpoints.exists(parent / name):
                 return parent / name
     return directory
