@@ -73,8 +73,9 @@ class SharedBlock:
 
     def __init__(self, handle: BlockHandle, segment: shared_memory.SharedMemory | None) -> None:
         self.handle = handle
-        self.lock = ProcessLock(Path(handle.lock_path))
+        # First the memory: a late comer must fail before it makes a lock file for nothing.
         self.arrays = _views(_map(handle.segment), handle.specs)
+        self.lock = ProcessLock(Path(handle.lock_path))
         self._segment = segment  # the creator's, who removes it
 
     @classmethod

@@ -160,7 +160,7 @@ def test_a_trained_network_guides_the_search(trained: RunDirectory) -> None:
 
 
 def test_where_checkpoints_are_found(trained: RunDirectory) -> None:
-    """A run and its folder give the best one; a checkpoint gives itself."""
+    """A run and its folder give the last one; a checkpoint gives itself."""
     best = load_policy(trained.checkpoints / "best")
     last = load_policy(trained.checkpoints / "last")
     steps = [
@@ -169,7 +169,7 @@ def test_where_checkpoints_are_found(trained: RunDirectory) -> None:
     ]
     assert steps[0] < steps[1] == 8
     for directory in (trained.path, str(trained.path), trained.checkpoints):
-        assert same_weights(load_policy(directory), best)
+        assert same_weights(load_policy(directory), last)
     assert not same_weights(last, best)
     assert best.config == lockstep_config(run={"max_steps": 8})
 
