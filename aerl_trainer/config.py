@@ -112,6 +112,15 @@ class SearchConfig:
             'search.value_target "rank" has another unit than rewards: it needs backup "value"',
         )
 
+    def for_solving(self, budget: int) -> "SearchConfig":
+        """These settings for finding one good schedule rather than data to learn from.
+
+        A subtree is worth the best schedule in it, and the budget alone ends the search.
+        """
+        return dataclasses.replace(
+            self, budget=budget, best_weight=1.0, min_trajectories=1, cap_factor=1.0
+        )
+
 
 @dataclass(frozen=True)
 class InferenceConfig:
@@ -255,10 +264,13 @@ class ValidatorConfig:
     """Learner steps between validations."""
     instances: int = 40
     """Size of the fixed set of each level."""
+    guided_simulations: int = 100
+    """Budget per instance of the search that the network guides, judged beside the policy."""
 
     def __post_init__(self) -> None:
         _require(self.interval >= 1, "validator.interval must be at least 1")
         _require(self.instances >= 1, "validator.instances must be at least 1")
+        _require(self.guided_simulations >= 1, "validator.guided_simulations must be at least 1")
 
 
 @dataclass(frozen=True)

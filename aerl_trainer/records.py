@@ -1,6 +1,6 @@
 """The data that passes between the parts of AERL-DS; plain and immutable."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -88,7 +88,7 @@ class TrainReport:
 
 @dataclass(frozen=True)
 class EvalReport:
-    """One validation of the greedy policy on a fixed set."""
+    """One validation on a fixed set: of the greedy policy, and of the search that it guides."""
 
     step: int
     level: int
@@ -101,4 +101,5 @@ class EvalReport:
     ties: int
     losses: int
     seconds_per_instance: float
-    extra: dict[str, float] = field(default_factory=dict)
+    guided_vs_heft: float
+    """Mean of the makespan of a short search guided by the network / HEFT's makespan."""

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from aerl_trainer import checkpoint as checkpoints
 from aerl_trainer import config as settings
@@ -30,8 +30,6 @@ __all__ = ["Policy", "SolveResult", "load_policy", "solve"]
 
 DEFAULT_SIMULATIONS = 10_000
 UNLIMITED = 2**40
-SOLVING: dict[str, Any] = {"best_weight": 1.0, "min_trajectories": 1, "cap_factor": 1.0}
-"""In solving, a subtree is worth the best schedule in it, and the budget alone ends the search."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +181,7 @@ def _solve_config(
     config = Config() if policy is None else policy.config
     unlimited = UNLIMITED if budget_s is not None else DEFAULT_SIMULATIONS
     budget = unlimited if simulations is None else simulations
-    search = dataclasses.replace(config.search, budget=budget, **SOLVING)
+    search = config.search.for_solving(budget)
     run = dataclasses.replace(config.run, actors=actors, trees_in_flight=1)
     return dataclasses.replace(config, search=search, run=run)
 

@@ -170,7 +170,12 @@ class _Run:
         """Judge the policy; promote the curriculum; keep the best network."""
         level = self.curriculum.level
         self._judge.load(self.learner.weights(), self.learner.steps + PUBLISHED_AT_START)
-        report = self.validator.evaluate(self._judge, level=level, step=self.learner.steps)
+        report = self.validator.evaluate(
+            self._judge,
+            level=level,
+            step=self.learner.steps,
+            tail_weight=self.learner.tail_weight,
+        )
         promoted = self.curriculum.observe(report.slr_vs_heft)
         self.observer.validated(report, promoted, self.curriculum.level)
         record = {"level": level, "slr_vs_heft": report.slr_vs_heft}

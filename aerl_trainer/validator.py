@@ -1,4 +1,7 @@
-"""Judges the greedy policy on fixed problems: no search, no noise, no exploration."""
+"""Judges the network on fixed problems: its greedy policy, and a short search that it guides.
+
+Neither explores: no root noise, and the randomness of the tails is the same every time.
+"""
 
 import time
 
@@ -6,7 +9,8 @@ import numpy as np
 
 from aerl_trainer.config import Config
 from aerl_trainer.curriculum import Curriculum
-from aerl_trainer.records import EvalReport
+from aerl_trainer.records import EvalReport, Task
+from aerl_trainer.search.alone import search_alone
 from aerl_trainer.search.leaves import Evaluator
 from aerl_trainer.search.trajectories import complete_by_policy
 from dagsched_env.compare import summarise
@@ -42,8 +46,17 @@ class Validator:
         self._config, self._curriculum = config, curriculum
         self._sets: dict[int, tuple[list[Instance], list[float], list[float]]] = {}
 
-    def evaluate(self, evaluator: Evaluator, *, level: int, step: int) -> EvalReport:
-        """Schedule the set of ``level`` greedily and compare with HEFT and the best scheduler."""
+    def evaluate(
+        self, evaluator: Evaluator, *, level: int, step: int, tail_weight: float
+    ) -> EvalReport:
+        """Schedule the set of ``level`` and compare with HEFT and the best scheduler.
+
+        Args:
+            evaluator: the network.
+            level: whose problems.
+            step: of the learner, for the report.
+            tail_weight: λ of the guided search.
+        """
         instances, heft, best = self._set(level)
         started = time.perf_counter()
         makespans = [greedy_schedule(i, evaluator, self._config).makespan for i in instances]
@@ -59,7 +72,24 @@ class Validator:
             ties=row.ties,
             losses=row.losses,
             seconds_per_instance=elapsed / len(instances),
+            guided_vs_heft=self._guided(instances, heft, evaluator, tail_weight),
         )
+
+    def _guided(
+        self,
+        instances: list[Instance],
+        heft: list[float],
+        evaluator: Evaluator,
+        tail_weight: float,
+    ) -> float:
+        config = self._config.search.for_solving(self._config.validator.guided_simulations)
+        ratios = []
+        for number, (instance, reference) in enumerate(zip(instances, heft, strict=True)):
+            task = Task(number, 0, instance, seed=number)
+            tree, _ = search_alone(task, evaluator, config, tail_weight=tail_weight, explore=False)
+            ratios.append(tree.best_makespan / reference)
+            tree.close()
+        return float(np.mean(ratios))
 
     def _set(self, level: int) -> tuple[list[Instance], list[float], list[float]]:
         if level not in self._sets:

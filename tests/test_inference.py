@@ -102,7 +102,7 @@ class Service:
             InferenceConfig(deadline_ms=deadline_ms),
             lambda: self.alive,
         )
-        self.thread = threading.Thread(target=self.server.serve)
+        self.thread = threading.Thread(target=self.server.serve, daemon=True)
 
     def client(self, actor: int, slot: int) -> InferenceClient:
         return InferenceClient(self.arena, actor, slot, lambda: self.alive)
@@ -155,7 +155,7 @@ def test_clients_of_several_problems_share_a_pass() -> None:
     """All posted before the server looks: one batch, every row answered in its own slot."""
     with service(deadline_ms=1000.0) as s:
         actors = [
-            threading.Thread(target=s.ask, args=(actor, actor % 2, actor + 2, actor))
+            threading.Thread(target=s.ask, args=(actor, actor % 2, actor + 2, actor), daemon=True)
             for actor in range(ACTORS)
         ]
         for actor in actors:
@@ -319,7 +319,7 @@ def test_weights_and_version_are_never_torn() -> None:
             buffer.publish(np.full(20_000, version, dtype=np.float32))
         done.set()
 
-    writer = threading.Thread(target=write)
+    writer = threading.Thread(target=write, daemon=True)
     try:
         writer.start()
         while not done.is_set():

@@ -261,7 +261,7 @@ def meanwhile(path: Path, steps: int, do: Callable[[], None]) -> threading.Threa
         eventually(lambda: metrics.exists() and steps_in(metrics) >= steps, f"step {steps}")
         do()
 
-    thread = threading.Thread(target=watch)
+    thread = threading.Thread(target=watch, daemon=True)
     thread.start()
     return thread
 

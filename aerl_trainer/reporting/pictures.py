@@ -19,6 +19,9 @@ LEVEL_COLOURS = ("#1f77b4", "#d95f02", "#1b9e77", "#7570b3", "#e7298a")
 SMOOTHING = 50
 """The moving mean of the loss covers this fraction (1 / SMOOTHING) of all points."""
 
+CURVES = (("slr_vs_heft", "o-", "policy alone"), ("guided_vs_heft", "s--", "guided search"))
+"""Key of a validation, line style, label."""
+
 Records = list[dict[str, Any]]
 
 
@@ -30,7 +33,7 @@ def learning_curve(metrics_path: Path, out_png: Path) -> Path:
 
     Args:
         metrics_path: a ``metrics.jsonl`` with records of the kinds ``"validation"`` (``level``,
-            ``slr_vs_heft``) and ``"train"`` (``loss``); either may be absent.
+            ``slr_vs_heft``, ``guided_vs_heft``) and ``"train"`` (``loss``); either may be absent.
         out_png: file to write.
 
     Returns:
@@ -78,13 +81,21 @@ def _promotions(validations: Records) -> list[tuple[int, int]]:
 def _draw_validation(axes: "Axes", validations: Records) -> None:
     axes.axhline(1.0, color="0.3", linewidth=1, label="HEFT")
     for level in sorted({r.get("level", 0) for r in validations}):
-        points = [(r["step"], r["slr_vs_heft"]) for r in validations if r.get("level", 0) == level]
         colour = LEVEL_COLOURS[level % len(LEVEL_COLOURS)]
-        steps, ratios = zip(*points, strict=True)
-        axes.plot(steps, ratios, "o-", color=colour, markersize=4, label=f"level {level + 1}")
+        for key, style, what in CURVES:
+            points = [
+                (r["step"], r[key])
+                for r in validations
+                if r.get("level", 0) == level and r.get(key) is not None
+            ]
+            if points:
+                label = f"level {level + 1}, {what}"
+                axes.plot(
+                    *zip(*points, strict=True), style, color=colour, markersize=4, label=label
+                )
     axes.set_ylabel("validation makespan / HEFT")
-    axes.set_title("greedy policy on the validation set (lower is better)", loc="left", fontsize=10)
-    axes.legend(loc="upper right", framealpha=0.9, edgecolor="none")
+    axes.set_title("on the validation set (lower is better)", loc="left", fontsize=10)
+    axes.legend(loc="center right", fontsize=8, framealpha=0.9, edgecolor="none")
     axes.grid(alpha=0.25)
     if not validations:
         _note(axes, "no validation yet")
