@@ -101,7 +101,8 @@ class SharedBlock:
         self.arrays.clear()
         self.lock.close()
         if self._segment is not None:
-            self._segment.unlink()
+            with contextlib.suppress(FileNotFoundError):  # somebody swept it: it is gone already
+                self._segment.unlink()
             Path(self.handle.lock_path).unlink(missing_ok=True)
 
 

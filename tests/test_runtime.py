@@ -43,6 +43,7 @@ from aerl_trainer.search.tree import (
     TreeArrays,
 )
 from aerl_trainer.shared_memory import sweep_stale
+from aerl_trainer.solver import solve
 from dagsched_env.schedulers import SCHEDULERS
 
 CONFIG = small_config(run={"actors": 2, "trees_in_flight": 2})
@@ -193,14 +194,18 @@ def test_published_weights_reach_the_search(backend: str) -> None:
 
 
 def test_an_offered_schedule_is_the_start() -> None:
-    problem_ = task(3, n=20)
-    heft = SCHEDULERS["heft"](problem_.instance)
+    """And the result, where the search is too short to find a better one."""
+    hard = task(3, n=30)
+    offer = solve(hard.instance, simulations=3000).schedule
     tiny = replaced(CONFIG, "search", budget=1, min_trajectories=1)
     with pool_of(tiny) as pool:
-        pool.submit(problem_, 1.0, heft)
-        finished = next_finished(pool)
-        assert finished.report.best_makespan <= heft.makespan
-        finished.tree.incumbent(20, algorithm="x").validate(problem_.instance)
+        for incumbent in (None, offer):
+            pool.submit(hard, 1.0, incumbent)
+            finished = next_finished(pool)
+            best = finished.tree.incumbent(30, algorithm="pool")
+            best.validate(hard.instance)
+            assert (best == offer) == (incumbent is offer)
+            pool.release(finished)
 
 
 def test_all_actors_explore_with_the_same_root_noise() -> None:

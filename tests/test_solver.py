@@ -20,7 +20,9 @@ from aerl_trainer import checkpoint
 from aerl_trainer.checkpoint import CheckpointError
 from aerl_trainer.evaluation import evaluate
 from aerl_trainer.learning.learner import make_network
+from aerl_trainer.nn.evaluator import flat_weights
 from aerl_trainer.reporting import RunDirectory
+from aerl_trainer.runtime.local import ProcessPool
 from aerl_trainer.solver import Policy, SolveResult, load_policy, solve
 from aerl_trainer.training import train
 from aerl_trainer.validator import best_of_schedulers
@@ -83,6 +85,13 @@ def test_published_graphs_are_solved_to_their_proven_optimum(name: str) -> None:
     result = solve(instance, simulations=10_000)
     check(instance, result)
     assert result.makespan == pytest.approx(GRAPHS[name]["makespan"]["optimum"])
+
+
+@pytest.mark.parametrize("n", [12, 60])
+def test_a_search_too_short_to_help_is_no_worse_than_the_best_scheduler(n: int) -> None:
+    for seed in range(25):
+        instance = problem(n, 4, seed)
+        check(instance, solve(instance, simulations=1, seed=seed))
 
 
 def test_trivial_problems() -> None:
@@ -243,6 +252,24 @@ def test_several_actors_from_a_script(trained: RunDirectory, tmp_path: Path, gui
     assert 400 <= int(lines[0][1]) < 500
     assert int(lines[1][1]) > 0
     assert shared_memory_of(process.pid) == []
+
+
+def test_the_other_actors_get_the_network(
+    trained: RunDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    published = []
+    publish = ProcessPool.publish
+
+    def recording(pool: ProcessPool, weights: np.ndarray) -> None:
+        published.append(weights.copy())
+        publish(pool, weights)
+
+    monkeypatch.setattr(ProcessPool, "publish", recording)
+    policy = load_policy(trained.path)
+    instance = problem(12, 3)
+    check(instance, solve(instance, simulations=20, actors=2, checkpoint=policy))
+    assert len(published) == 1
+    assert np.array_equal(published[0], flat_weights(policy.network))
 
 
 # -- the comparison that ends a run --------------------------------------------------------------
