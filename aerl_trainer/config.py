@@ -79,9 +79,9 @@ class SearchConfig:
     """Count the best schedule that the search found among the K trajectories."""
     tail_weight: float = 1.0
     """λ at the start of training: share of the list-scheduling tail in a leaf's value."""
-    tail_weight_end: float = 0.2
+    tail_weight_end: float = 0.5
     """λ at the end of its decay."""
-    tail_decay_steps: int = 3000
+    tail_decay_steps: int = 4000
     """Learner steps over which λ falls linearly."""
     noise_fraction: float = 0.25
     """Share of Dirichlet noise in the root's priors while training."""
@@ -156,7 +156,7 @@ class ReplayConfig:
     """Proportional prioritised replay (Schaul et al. 2016)."""
 
     capacity: int = 32768
-    alpha: float = 0.4
+    alpha: float = 0.6
     """Exponent of the priorities, applied once, when they are written."""
     beta: float = 0.4
     """Initial exponent of the importance weights, annealed to 1."""
@@ -178,7 +178,7 @@ class LearnerConfig:
     """Optimisation."""
 
     batch_size: int = 64
-    learning_rate: float = 5e-4
+    learning_rate: float = 1e-3
     weight_decay: float = 1e-4
     gradient_clip: float = 1.0
     value_coefficient: float = 1.0
@@ -277,7 +277,7 @@ class ValidatorConfig:
 class RunConfig:
     """Processes, duration and seed."""
 
-    minutes: float = 6.0
+    minutes: float = 5.0
     """Training time, without the final evaluation."""
     max_steps: int = 0
     """Stop after this many learner steps; 0 = by time alone."""

@@ -49,9 +49,11 @@ class RunObserver:
         """Seconds of training, those before a resume included."""
         return self._earlier_s + time.monotonic() - self._started
 
-    def resume(self, step: int, time_s: float) -> None:
-        """Go on with the clock and the records of an earlier part of the run."""
+    def resume(self, step: int, time_s: float, level: int, counters: _Counters) -> None:
+        """Go on with the clock, the counters and the records of an earlier part of the run."""
         self._earlier_s = time_s
+        self._mark = (self._started, counters.simulations, PoolStats(0, 0, 0))
+        self._show(step=step, tasks=counters.finished, level=level)
         self._log = self._open_log(step)
 
     def __enter__(self) -> "RunObserver":

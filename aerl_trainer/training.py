@@ -143,7 +143,9 @@ class _Run:
         self.curriculum.load_state_dict(state["curriculum"])
         self.lifecycle.load_state_dict(state["lifecycle"])
         self.best = state["best"]
-        self.observer.resume(self.learner.steps, state["time_s"])
+        self.observer.resume(
+            self.learner.steps, state["time_s"], self.curriculum.level, self.lifecycle
+        )
 
     def _enough(self) -> bool:
         return 0 < self.config.run.max_steps <= self.learner.steps

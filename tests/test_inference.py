@@ -240,6 +240,24 @@ def test_the_server_stops_when_told() -> None:
         assert not s.thread.is_alive()
 
 
+def test_a_client_woken_too_early_waits_on() -> None:
+    """The status is the truth: a semaphore may hold a wake-up meant for a predecessor."""
+    arena = Arena.create(CONTEXT, 1, BATCH, WIDTH)
+    client = InferenceClient(arena, 0, 0, running=lambda: True)
+    arguments = (PROBLEMS[0], arena.leaves[0], 1)
+    thread = threading.Thread(target=client.evaluate, args=arguments, daemon=True)
+    arena.answers[0].release()
+    try:
+        thread.start()
+        thread.join(0.5)
+        assert thread.is_alive()
+    finally:
+        arena.control[0, STATUS] = IDLE
+        thread.join(30)
+        assert not thread.is_alive()
+        arena.close()
+
+
 def test_a_client_gives_up_when_nobody_is_there() -> None:
     arena = Arena.create(CONTEXT, 1, BATCH, WIDTH)
     try:

@@ -16,7 +16,7 @@ from small_runs import lockstep_config, problem, shared_memory_of
 from strategies import instances
 
 import aerl_trainer
-from aerl_trainer import checkpoint
+from aerl_trainer import checkpoint, solver
 from aerl_trainer.checkpoint import CheckpointError
 from aerl_trainer.evaluation import evaluate
 from aerl_trainer.learning.learner import make_network
@@ -254,20 +254,21 @@ def test_several_actors_from_a_script(trained: RunDirectory, tmp_path: Path, gui
     assert shared_memory_of(process.pid) == []
 
 
-def test_the_other_actors_get_the_network(
+def test_the_other_actors_get_the_network_and_the_incumbent(
     trained: RunDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    published = []
-    publish = ProcessPool.publish
+    published, instance = [], problem(30, 4, 1)
+    publish, strong = ProcessPool.publish, solve(instance, simulations=5000).schedule
 
     def recording(pool: ProcessPool, weights: np.ndarray) -> None:
         published.append(weights.copy())
         publish(pool, weights)
 
     monkeypatch.setattr(ProcessPool, "publish", recording)
+    monkeypatch.setattr(solver, "best_of_schedulers", lambda _: strong)
     policy = load_policy(trained.path)
-    instance = problem(12, 3)
-    check(instance, solve(instance, simulations=20, actors=2, checkpoint=policy))
+    result = solve(instance, simulations=1, actors=2, checkpoint=policy)
+    assert result.schedule == strong
     assert len(published) == 1
     assert np.array_equal(published[0], flat_weights(policy.network))
 
