@@ -48,7 +48,7 @@ def test_shell_commands_in_their_order(tmp_path: Path) -> None:
 
 
 def test_links_and_pictures_exist() -> None:
-    for target in re.findall(r"\]\(([^)#:]+)\)", README):
+    for target in re.findall(r"\[[^\]\"]+\]\(([^)#:]+)\)", README):
         assert (ROOT / target).exists(), target
 
 
