@@ -143,7 +143,8 @@ def _search_together(
     try:
         if policy is not None:
             pool.publish(flat_weights(policy.network))
-        pool.submit(task, tail_weight, best_of_schedulers(instance))
+        known = best_of_schedulers(instance)
+        pool.submit(task, tail_weight, known)
         worker = SearchWorker(
             children,
             task,
@@ -154,15 +155,24 @@ def _search_together(
             explore=False,
             network=policy is not None,
         )
-        going = _until(deadline)
-        while not worker.tree.finished and going():
-            if worker.run_batch(tail_weight) == 0:
-                time.sleep(COLLISION_WAIT_S)
-            pool.tend()
-        schedule = worker.tree.incumbent(instance.n_tasks, algorithm="aerl")
-        return schedule, worker.tree.counter(SIMS_DONE)
+        _work_as_guest(worker, pool, tail_weight, _until(deadline))
+        tree = worker.tree
+        # A tree broken at the deadline may hold half a schedule.
+        broken = tree.outcome == "broken"
+        schedule = known if broken else tree.incumbent(instance.n_tasks, algorithm="aerl")
+        return schedule, tree.counter(SIMS_DONE)
     finally:
         pool.close()
+
+
+def _work_as_guest(
+    worker: SearchWorker, pool: ProcessPool, tail_weight: float, going: Callable[[], bool]
+) -> None:
+    """Search beside the pool's actors until the end; the pool starts a broken tree again."""
+    while worker.tree.outcome in ("running", "broken") and going():
+        if worker.run_batch(tail_weight) == 0:
+            time.sleep(COLLISION_WAIT_S)
+        pool.tend()
 
 
 def _evaluator(policy: Policy | None) -> Evaluator:

@@ -126,7 +126,7 @@ def test_train_resumes(trained: tuple[Path, str], capsys: pytest.CaptureFixture[
         (["--set", "budget"], "--set budget: no such setting; write section.key=value"),
         (["--set", "search.budget=many"], "search.budget is 'many', of a wrong type"),
         (["--set", "search.budget=0"], "search.budget must be at least 1"),
-        (["--set", "run.actors=65"], "run.actors must lie in [0, 64]"),
+        (["--set", "run.actors=65"], "run.actors must lie in [1, 64]"),
         (["--minutes", "0"], "run.minutes must be positive"),
         (["--actors", "-1"], "run.actors must lie in"),
         (["--seed", "-1"], "run.seed must not be negative"),

@@ -23,6 +23,8 @@ from aerl_trainer.learning.learner import make_network
 from aerl_trainer.nn.evaluator import flat_weights
 from aerl_trainer.reporting import RunDirectory
 from aerl_trainer.runtime.local import ProcessPool
+from aerl_trainer.search.tree import SIMS_DONE, WRITER
+from aerl_trainer.search.worker import SearchWorker
 from aerl_trainer.solver import Policy, SolveResult, load_policy, solve
 from aerl_trainer.training import train
 from aerl_trainer.validator import best_of_schedulers
@@ -271,6 +273,28 @@ def test_the_other_actors_get_the_network_and_the_incumbent(
     assert result.schedule == strong
     assert len(published) == 1
     assert np.array_equal(published[0], flat_weights(policy.network))
+
+
+def test_a_tree_that_breaks_is_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if another actor had died in the middle of a change."""
+    broken = []
+
+    class Unlucky(SearchWorker):
+        def run_batch(self, tail_weight: float) -> int:
+            done = super().run_batch(tail_weight)
+            if not broken and self.tree.counter(SIMS_DONE) > 100:
+                with self.tree.lock:
+                    self.tree.arrays.counters[WRITER] = 1
+                    self.tree.arrays.incumbent_start[:] = -1.0
+                broken.append(self.tree.counter(SIMS_DONE))
+            return done
+
+    monkeypatch.setattr(solver, "SearchWorker", Unlucky)
+    instance = problem(30, 4, 1)
+    result = solve(instance, simulations=300, actors=2)
+    assert len(broken) == 1
+    check(instance, result)
+    assert result.simulations >= 300
 
 
 # -- the comparison that ends a run --------------------------------------------------------------

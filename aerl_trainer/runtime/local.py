@@ -124,8 +124,9 @@ class ProcessPool:
             self._handle(wait(self._sources(), left))
 
     def tend(self) -> None:
-        """Replace what has died, without waiting for anything."""
+        """Replace what has died and start broken trees again, without waiting for anything."""
         self._handle(wait(self._sources(), 0))
+        self._next_finished()
 
     def tree(self, slot: int) -> SharedTree:
         """A tree that a guest may search, between ``submit`` and the end of its task."""
