@@ -1,7 +1,7 @@
 """Settings under which every part of the trainer runs in seconds, and data made with them."""
 
 import dataclasses
-import os
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -99,7 +99,7 @@ def eventually(condition: Callable[[], Any], what: str, timeout_s: float = 60.0)
 
 def shared_memory_of(pid: int) -> list[str]:
     """Segments and lock files that a process has made and not removed."""
-    folders = (Path("/dev/shm"), Path(os.environ.get("TMPDIR", "/tmp")))
+    folders = (Path("/dev/shm"), Path(tempfile.gettempdir()))
     return sorted(path.name for f in folders for path in f.glob(f"aerl-ds-{pid}-*"))
 
 

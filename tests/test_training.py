@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +72,15 @@ def assert_same_checkpoint(one: checkpoint.Checkpoint, other: checkpoint.Checkpo
         assert np.array_equal(array, other.arrays[name]), name
     for key in ("learner", "curriculum", "lifecycle", "tail_weight", "best"):
         assert one.state[key] == other.state[key], key
+
+
+@pytest.fixture
+def nothing_is_left() -> Iterator[None]:
+    """No child process and no shared memory that was not there before."""
+    before = shared_memory_of(os.getpid())
+    yield
+    assert not multiprocessing.active_children()
+    assert shared_memory_of(os.getpid()) == before
 
 
 # -- in lock-step --------------------------------------------------------------------------------
@@ -228,6 +237,7 @@ def test_an_empty_directory_cannot_be_resumed(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.usefixtures("nothing_is_left")
 @pytest.mark.parametrize("backend", ["inline", "server"])
 def test_a_damaged_checkpoint_is_named(tmp_path: Path, backend: str) -> None:
     config = with_steps(small_config(inference={"backend": backend}), 1)
@@ -236,18 +246,15 @@ def test_a_damaged_checkpoint_is_named(tmp_path: Path, backend: str) -> None:
     damaged.write_bytes(damaged.read_bytes()[:-1])
     with pytest.raises(checkpoint.CheckpointError, match=r"model\.safetensors: truncated"):
         train(config, directory, resume=True)
-    assert not multiprocessing.active_children()
-    assert shared_memory_of(os.getpid()) == []
 
 
+@pytest.mark.usefixtures("nothing_is_left")
 def test_signal_handlers_and_threads_are_given_back(tmp_path: Path) -> None:
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     threads = set(threading.enumerate())
     run(tmp_path / "run", with_steps(PROCESSES, 3))
     assert before == [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     assert set(threading.enumerate()) <= threads
-    assert not multiprocessing.active_children()
-    assert shared_memory_of(os.getpid()) == []
 
 
 # -- with processes ------------------------------------------------------------------------------
@@ -270,6 +277,7 @@ def steps_in(metrics: Path) -> int:
     return max((r["step"] for r in read_metrics(metrics) if r["kind"] == "train"), default=0)
 
 
+@pytest.mark.usefixtures("nothing_is_left")
 def test_killing_children_does_not_stop_training(tmp_path: Path) -> None:
     """One actor and the inference worker die in mid-run."""
     killed = []
@@ -290,7 +298,6 @@ def test_killing_children_does_not_stop_training(tmp_path: Path) -> None:
     assert [r["step"] for r in found if r["kind"] == "train"] == list(range(1, 21))
     assert len({r["task_id"] for r in found if r["kind"] == "search"}) == result.tasks
     assert state_of(directory).state["learner"]["steps"] == 20
-    assert shared_memory_of(os.getpid()) == []
 
 
 def start(path: Path, *flags: str) -> subprocess.Popen[str]:
