@@ -9,7 +9,7 @@ from dagsched_env.errors import DAGSchedError, FormatError
 from dagsched_env.instance import Instance
 from dagsched_env.io import own_json, wfformat
 from dagsched_env.io.atomic import write_text
-from dagsched_env.io.platform import Platform, RandomPlatform
+from dagsched_env.platforms import Platform, RandomPlatform
 from dagsched_env.io.traces import BUNDLED, bundled
 
 __all__ = ["BUNDLED", "Platform", "RandomPlatform", "bundled", "load", "save"]

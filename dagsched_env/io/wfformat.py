@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dagsched_env.errors import FormatError
-from dagsched_env.io.workflow import Workflow
+from dagsched_env.workflow import Workflow
 
 __all__ = ["parse", "recognises"]
 

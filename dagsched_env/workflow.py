@@ -1,4 +1,4 @@
-"""What a trace says about a workflow apart from the machines: the input of a platform."""
+"""A task graph without its machines: what traces and graph families give, and platforms equip."""
 
 from dataclasses import dataclass
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
-from dagsched_env.io.workflow import Workflow
+from dagsched_env.workflow import Workflow
 from dagsched_env.kernels.arrays import Floats
 
 __all__ = ["Platform", "RandomPlatform"]
