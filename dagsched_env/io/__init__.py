@@ -9,8 +9,8 @@ from dagsched_env.errors import DAGSchedError, FormatError
 from dagsched_env.instance import Instance
 from dagsched_env.io import own_json, wfformat
 from dagsched_env.io.atomic import write_text
-from dagsched_env.platforms import Platform, RandomPlatform
 from dagsched_env.io.traces import BUNDLED, bundled
+from dagsched_env.platforms import Platform, RandomPlatform
 
 __all__ = ["BUNDLED", "Platform", "RandomPlatform", "bundled", "load", "save"]
 

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
-from dagsched_env.workflow import Workflow
 from dagsched_env.kernels.arrays import Floats
+from dagsched_env.workflow import Workflow
 
 __all__ = ["Platform", "RandomPlatform"]
 
