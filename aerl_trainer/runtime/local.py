@@ -9,7 +9,7 @@ import contextlib
 import multiprocessing
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -150,15 +150,8 @@ class ProcessPool:
         return None if self._server is None else self._server.process.pid
 
     def close(self) -> None:
-        children = [*self._actors, *([self._server] if self._server else [])]
-        for child in children:  # actors first: they may wait for an answer of the server
-            with contextlib.suppress(OSError):
-                child.connection.send(None)
-            child.process.join(JOIN_S)
-            if child.process.is_alive():
-                child.process.kill()
-                child.process.join()
-            child.connection.close()
+        _dismiss(self._actors)  # before the server: they may wait for an answer of it
+        _dismiss([self._server] if self._server else [])
         for slot in self._slots:
             slot.tree.close()
         self._arena.close()
@@ -305,3 +298,17 @@ def _single_threaded() -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+
+
+def _dismiss(children: Sequence[_Child]) -> None:
+    """Ask children to leave, all at once; kill those that are still there ``JOIN_S`` later."""
+    for child in children:
+        with contextlib.suppress(OSError):
+            child.connection.send(None)
+    deadline = time.monotonic() + JOIN_S
+    for child in children:
+        child.process.join(max(0.0, deadline - time.monotonic()))
+        if child.process.is_alive():
+            child.process.kill()
+            child.process.join()
+        child.connection.close()
