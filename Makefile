@@ -34,7 +34,7 @@ $(STAMP): setup.cfg pyproject.toml constraints.txt
 	@echo 'installing into $(VENV); PyTorch alone is some 200 MB'
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		-c constraints.txt -e '.[trainer,plot,exact,dev]'
+		-c constraints.txt -e '.[trainer,plot,exact,formats,compare,workflows,jobshop,dev]'
 	@echo 'compiling the numeric kernels'
 	@$(BIN)/aerl warm-up
 	@touch $@

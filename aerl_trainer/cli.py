@@ -15,6 +15,7 @@ from rich.progress import track
 
 from aerl_trainer import config as settings
 from aerl_trainer.config import Config, ConfigError
+from aerl_trainer.evaluation import SUITES
 from aerl_trainer.evaluation import evaluate as evaluate_policies
 from aerl_trainer.learning.learner import make_network
 from aerl_trainer.reporting import RunDirectory, learning_curve, print_table
@@ -99,7 +100,7 @@ def train(
 @app.command
 def evaluate(
     checkpoint: Path,
-    suite: tuple[str, ...] = ("heldout", "workflows"),
+    suite: tuple[str, ...] = SUITES,
     simulations: int = 1000,
     seed: int = 0,
 ) -> None:
@@ -194,7 +195,7 @@ def _final_report(config: Config, directory: RunDirectory, console: Console) -> 
     policy = load_policy(directory.path)
     simulations = config.run.evaluation_simulations
     results = {}
-    for name in suites.SUITES:
+    for name in SUITES:
         instances = suites.load(name)
         rows = _compare(name, instances, policy, simulations, config.run.seed, console)
         print_table(rows, _title(name, len(instances), simulations), console=console)

@@ -3,13 +3,15 @@
 from collections.abc import Callable, Sequence
 
 from aerl_trainer.solver import Policy, solve
-from aerl_trainer.validator import best_of_schedulers
 from dagsched_env.compare import Row, compare, summarise
 from dagsched_env.instance import Instance
 from dagsched_env.schedule import Schedule
-from dagsched_env.schedulers import SCHEDULERS
+from dagsched_env.schedulers import SCHEDULERS, best_of_portfolio
 
-__all__ = ["evaluate"]
+__all__ = ["SUITES", "evaluate"]
+
+SUITES = ("heldout", "workflows_small")
+"""What a policy is measured on when nothing else is asked for."""
 
 
 def evaluate(
@@ -40,7 +42,7 @@ def evaluate(
 
     contestants: dict[str, Callable[[Instance], Schedule]] = {
         "heft": SCHEDULERS["heft"],
-        "best scheduler": best_of_schedulers,
+        "best scheduler": best_of_portfolio,
         **{name: searcher(policy) for name, policy in policies.items()},
     }
-    return summarise(compare(instances, contestants, progress), instances)
+    return summarise(compare(instances, contestants, progress).makespans, instances)

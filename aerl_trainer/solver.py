@@ -21,10 +21,10 @@ from aerl_trainer.search.alone import search_alone
 from aerl_trainer.search.leaves import Evaluator, PriorEvaluator, allocate_leaves
 from aerl_trainer.search.tree import SIMS_DONE
 from aerl_trainer.search.worker import SearchWorker
-from aerl_trainer.validator import best_of_schedulers
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
 from dagsched_env.schedule import Schedule
+from dagsched_env.schedulers import best_of_portfolio
 
 __all__ = ["Policy", "SolveResult", "load_policy", "solve"]
 
@@ -124,7 +124,7 @@ def _search_alone(
         config.search,
         tail_weight=1.0 if policy is None else policy.tail_weight,
         explore=False,
-        incumbent=best_of_schedulers(instance),
+        incumbent=best_of_portfolio(instance),
         keep_going=_until(deadline),
     )
     return tree.incumbent(instance.n_tasks, algorithm="aerl"), report.simulations
@@ -143,7 +143,7 @@ def _search_together(
     try:
         if policy is not None:
             pool.publish(flat_weights(policy.network))
-        known = best_of_schedulers(instance)
+        known = best_of_portfolio(instance)
         pool.submit(task, tail_weight, known)
         worker = SearchWorker(
             children,

@@ -16,10 +16,10 @@ from aerl_trainer.search.trajectories import complete_by_policy
 from dagsched_env.compare import summarise
 from dagsched_env.instance import Instance
 from dagsched_env.schedule import Schedule
-from dagsched_env.schedulers import SCHEDULERS
+from dagsched_env.schedulers import best_of_portfolio, heft
 from dagsched_env.simulator import State
 
-__all__ = ["Validator", "best_of_schedulers", "greedy_schedule"]
+__all__ = ["Validator", "greedy_schedule"]
 
 
 def greedy_schedule(instance: Instance, evaluator: Evaluator, config: Config) -> Schedule:
@@ -27,11 +27,6 @@ def greedy_schedule(instance: Instance, evaluator: Evaluator, config: Config) ->
     state = State(instance)
     complete_by_policy(instance, [state], [[]], evaluator, config.search, None)
     return state.schedule(algorithm="policy")
-
-
-def best_of_schedulers(instance: Instance) -> Schedule:
-    """The shortest schedule among all classic schedulers."""
-    return min((scheduler(instance) for scheduler in SCHEDULERS.values()), key=_makespan)
 
 
 class Validator:
@@ -96,11 +91,7 @@ class Validator:
             instances = self._curriculum.validation_set(
                 level, self._config.validator.instances, self._config.run.seed
             )
-            heft = [SCHEDULERS["heft"](instance).makespan for instance in instances]
-            best = [best_of_schedulers(instance).makespan for instance in instances]
-            self._sets[level] = (instances, heft, best)
+            by_heft = [heft(instance).makespan for instance in instances]
+            best = [best_of_portfolio(instance).makespan for instance in instances]
+            self._sets[level] = (instances, by_heft, best)
         return self._sets[level]
-
-
-def _makespan(schedule: Schedule) -> float:
-    return schedule.makespan

@@ -1,15 +1,14 @@
-"""Speed of the environment and of the search, each beside a reference measured in the same run.
+"""Speed of the search, beside a reference measured in the same run; ``env.py``: the environment.
 
 Prints ratios: the machine's own speed cancels out. Run it on an idle machine.
 """
 
 import dataclasses
 import time
-from collections.abc import Callable
 
-import gymnasium
 import numpy as np
 import torch
+from timing import best_of
 
 import dagsched_env
 from aerl_trainer.config import Config
@@ -25,27 +24,7 @@ from dagsched_env.kernels.jit import kernel
 from dagsched_env.kernels.ranks import order_by_rank
 from dagsched_env.kernels.state import reset
 
-REPEATS = 5
 SIMULATIONS = 4000
-
-
-def best_of(measure: Callable[[], float]) -> float:
-    """Highest of several rates: the one that other work on the machine disturbed least."""
-    return max(measure() for _ in range(REPEATS))
-
-
-def step_rate(env: gymnasium.Env, steps: int = 3000) -> float:
-    """Random legal steps a second, resets included."""
-    rng = np.random.default_rng(0)
-    _, info = env.reset(seed=0)
-    started = time.perf_counter()
-    for _ in range(steps):
-        mask = info.get("action_mask")
-        action = rng.integers(2) if mask is None else rng.choice(np.flatnonzero(mask))
-        _, _, terminated, truncated, info = env.step(int(action))
-        if terminated or truncated:
-            _, info = env.reset()
-    return steps / (time.perf_counter() - started)
 
 
 @kernel
@@ -80,15 +59,12 @@ def main() -> None:
     search = dataclasses.replace(config.search, budget=SIMULATIONS, best_weight=1.0)
     config = dataclasses.replace(config, search=search)
 
-    cartpole = best_of(lambda: step_rate(gymnasium.make("CartPole-v1")))
-    dagsched = best_of(lambda: step_rate(gymnasium.make("DAGSched-v0", instances=instance)))
     decodes = best_of(lambda: decode_rate(instance))
     prior = best_of(lambda: search_rate(instance, PriorEvaluator(), config))
     network = TorchEvaluator(make_network(config))
     inline = best_of(lambda: search_rate(instance, network, config))
 
     print("n = 30 tasks, p = 4 processors, one core")
-    print(f"one DAGSched-v0 step takes        {cartpole / dagsched:6.1f} CartPole-v1 steps")
     print(f"one simulation, no network, takes {decodes / prior:6.1f} list schedules")
     print(f"one simulation with network takes {decodes / inline:6.1f} list schedules")
 

@@ -1,7 +1,10 @@
 """Schedulers side by side on the same instances."""
 
+import csv
+import io
 import math
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +13,19 @@ from dagsched_env.errors import DAGSchedError, InvalidScheduleError
 from dagsched_env.instance import Instance
 from dagsched_env.schedule import Schedule
 
-__all__ = ["Progress", "Row", "compare", "format_table", "summarise"]
+__all__ = [
+    "Comparison",
+    "Progress",
+    "Row",
+    "compare",
+    "count_wins",
+    "format_pairwise",
+    "format_table",
+    "ratio",
+    "summarise",
+    "to_csv",
+    "wilcoxon_p",
+]
 
 TIE_TOLERANCE = 1e-9
 """Makespans closer than this (relative) count as equal."""
@@ -32,13 +47,28 @@ class Row:
     """Instances with a shorter schedule than the reference's."""
     ties: int
     losses: int
+    p_value: float | None = None
+    """Of the two-sided Wilcoxon signed-rank test on the ratios to the reference; None for the
+    reference itself, where all pairs tie, and without scipy."""
+    mean_seconds: float | None = None
+    """Mean wall time of a call; None if it was not measured."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What every scheduler did on every instance, in the order of the instances."""
+
+    makespans: dict[str, list[float]]
+    """Scheduler → makespans (time)."""
+    seconds: dict[str, list[float]]
+    """Scheduler → wall time of each call."""
 
 
 def compare(
     instances: Sequence[Instance],
     schedulers: Mapping[str, Callable[[Instance], Schedule]],
     progress: Progress | None = None,
-) -> dict[str, list[float]]:
+) -> Comparison:
     """Run every scheduler on every instance and check every schedule.
 
     Args:
@@ -46,40 +76,41 @@ def compare(
         schedulers: name → function.
         progress: observer, see ``Progress``.
 
-    Returns:
-        Name → makespans in the order of the instances (time).
-
     Raises:
         InvalidScheduleError: names the scheduler and the instance.
     """
-    makespans: dict[str, list[float]] = {name: [] for name in schedulers}
+    result = Comparison({name: [] for name in schedulers}, {name: [] for name in schedulers})
     total = len(schedulers) * len(instances)
     for i, instance in enumerate(instances):
         for j, (name, scheduler) in enumerate(schedulers.items()):
+            started = time.perf_counter()
             schedule = scheduler(instance)
+            result.seconds[name].append(time.perf_counter() - started)
             try:
                 schedule.validate(instance)
             except InvalidScheduleError as error:
                 label = instance.name or f"instance {i}"
                 raise InvalidScheduleError(f"{name} on {label}: {error}") from None
-            makespans[name].append(schedule.makespan)
+            result.makespans[name].append(schedule.makespan)
             if progress is not None:
                 progress(i * len(schedulers) + j + 1, total)
-    return makespans
+    return result
 
 
 def summarise(
     makespans: Mapping[str, Sequence[float]],
     instances: Sequence[Instance],
     reference: str = "heft",
+    seconds: Mapping[str, Sequence[float]] | None = None,
 ) -> list[Row]:
     """One row a scheduler, in the order of ``makespans``.
 
     Args:
-        makespans: what ``compare`` returned, or more rows of the same kind; one finite makespan
-            >= 0 per instance.
+        makespans: of a ``Comparison``, or more rows of the same kind; one finite makespan >= 0
+            per instance.
         instances: the problems, in the same order.
         reference: the scheduler that the others are measured against.
+        seconds: wall times of a ``Comparison``; schedulers may be missing.
 
     Raises:
         DAGSchedError: no instances, no such reference, or a wrong number or value of makespans.
@@ -89,31 +120,118 @@ def summarise(
     if reference not in makespans:
         raise DAGSchedError(f"no makespans of the reference {reference!r}: add it to the table")
     for name, values in makespans.items():
-        if len(values) != len(instances):
-            raise DAGSchedError(
-                f"{name} has {len(values)} makespans for {len(instances)} instances"
+        _check_makespans(name, values, len(instances))
+    base = makespans[reference]
+    rows = []
+    for name, values in makespans.items():
+        wins, ties, losses = count_wins(values, base)
+        ratios = [ratio(value, other) for value, other in zip(values, base, strict=True)]
+        rows.append(
+            Row(
+                name=name,
+                mean_slr=_mean(v / x.time_scale for v, x in zip(values, instances, strict=True)),
+                ratio_to_reference=_mean(ratios),
+                wins=wins,
+                ties=ties,
+                losses=losses,
+                p_value=wilcoxon_p(ratios) if wins + losses else None,
+                mean_seconds=_mean(seconds[name]) if seconds and name in seconds else None,
             )
-        if not all(math.isfinite(value) and value >= 0 for value in values):
-            raise DAGSchedError(f"{name} has a makespan that is not finite and >= 0")
-    return [
-        _row(name, values, makespans[reference], instances) for name, values in makespans.items()
-    ]
+        )
+    return rows
+
+
+def count_wins(values: Sequence[float], others: Sequence[float]) -> tuple[int, int, int]:
+    """How often the first makespan is shorter than, equal to and longer than the second."""
+    wins = ties = 0
+    for value, other in zip(values, others, strict=True):
+        tie = math.isclose(value, other, rel_tol=TIE_TOLERANCE)
+        ties += tie
+        wins += not tie and value < other
+    return wins, ties, len(values) - wins - ties
+
+
+def ratio(value: float, base: float) -> float:
+    """``value / base``; of two schedules of no length 1, of one longer than nothing inf."""
+    if base > 0:
+        return value / base
+    return 1.0 if value == 0 else math.inf
+
+
+def wilcoxon_p(ratios: Sequence[float]) -> float | None:
+    """p-value of Wilcoxon's signed-rank test of log ratio = 0, zeros by Pratt (1959).
+
+    Returns:
+        None where scipy is not installed, or where a ratio is 0 or infinite.
+    """
+    try:
+        from scipy.stats import wilcoxon  # type: ignore[import-untyped]
+    except ImportError:
+        return None
+    if not all(0 < r < math.inf for r in ratios):
+        return None
+    differences = [0.0 if abs(r - 1.0) <= TIE_TOLERANCE else math.log(r) for r in ratios]
+    return float(wilcoxon(differences, zero_method="pratt").pvalue)
 
 
 def format_table(rows: Sequence[Row], reference: str = "heft") -> str:
-    """Plain text, one line a row under a header, columns aligned, no trailing line break."""
-    cells = [("scheduler", "mean SLR", f"vs {reference}", "wins", "ties", "losses")]
-    cells += [
-        (
-            row.name,
-            f"{row.mean_slr:.3f}",
-            f"{row.ratio_to_reference:.4f}",
-            str(row.wins),
-            str(row.ties),
-            str(row.losses),
-        )
-        for row in rows
+    """Plain text, one line a row under a header, columns aligned, no trailing line break.
+
+    The columns of p-values and seconds appear where there are any.
+    """
+    columns: list[tuple[str, Callable[[Row], str]]] = [
+        ("scheduler", lambda row: row.name),
+        ("mean SLR", lambda row: f"{row.mean_slr:.3f}"),
+        (f"vs {reference}", lambda row: f"{row.ratio_to_reference:.4f}"),
+        ("wins", lambda row: str(row.wins)),
+        ("ties", lambda row: str(row.ties)),
+        ("losses", lambda row: str(row.losses)),
     ]
+    if any(row.p_value is not None for row in rows):
+        columns.append(("p", lambda row: "-" if row.p_value is None else f"{row.p_value:.1g}"))
+    if any(row.mean_seconds is not None for row in rows):
+        columns.append(("ms", lambda row: _milliseconds(row.mean_seconds)))
+    cells = [[title for title, _ in columns]]
+    cells += [[text(row) for _, text in columns] for row in rows]
+    return _align(cells)
+
+
+def format_pairwise(makespans: Mapping[str, Sequence[float]]) -> str:
+    """Wins/ties/losses of each scheduler (row) against each other one (column), plain text."""
+    names = list(makespans)
+    cells = [["wins/ties/losses", *names]]
+    for name in names:
+        counts = ["/".join(map(str, count_wins(makespans[name], makespans[x]))) for x in names]
+        counts[names.index(name)] = "-"
+        cells.append([name, *counts])
+    return _align(cells)
+
+
+def to_csv(comparison: Comparison, instances: Sequence[Instance]) -> str:
+    """One line per instance and scheduler: sizes, makespan, SLR, seconds (RFC 4180, header)."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(
+        ["instance", "tasks", "processors", "edges", "scheduler", "makespan", "slr", "seconds"]
+    )
+    for i, instance in enumerate(instances):
+        sizes = [instance.n_tasks, instance.n_processors, instance.n_edges]
+        for name, makespans in comparison.makespans.items():
+            seconds = comparison.seconds[name][i] if name in comparison.seconds else ""
+            slr = makespans[i] / instance.time_scale
+            writer.writerow([instance.name or i, *sizes, name, makespans[i], slr, seconds])
+    return stream.getvalue()
+
+
+def _check_makespans(name: str, values: Sequence[float], expected: int) -> None:
+    if len(values) != expected:
+        raise DAGSchedError(f"{name} has {len(values)} makespans for {expected} instances")
+    if not all(math.isfinite(value) and value >= 0 for value in values):
+        raise DAGSchedError(f"{name} has a makespan that is not finite and >= 0")
+
+
+def _align(cells: Sequence[Sequence[str]]) -> str:
+    """The first column to the left, the others to the right, a rule under the first line."""
     widths = [max(len(line[column]) for line in cells) for column in range(len(cells[0]))]
     lines = [
         "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])])
@@ -122,30 +240,9 @@ def format_table(rows: Sequence[Row], reference: str = "heft") -> str:
     return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
 
 
-def _row(
-    name: str,
-    values: Sequence[float],
-    reference: Sequence[float],
-    instances: Sequence[Instance],
-) -> Row:
-    slr = [value / instance.time_scale for value, instance in zip(values, instances, strict=True)]
-    pairs = list(zip(values, reference, strict=True))
-    ties = sum(math.isclose(value, base, rel_tol=TIE_TOLERANCE) for value, base in pairs)
-    wins = sum(
-        value < base and not math.isclose(value, base, rel_tol=TIE_TOLERANCE)
-        for value, base in pairs
-    )
-    return Row(
-        name=name,
-        mean_slr=float(np.mean(slr)),
-        ratio_to_reference=float(np.mean([_ratio(value, base) for value, base in pairs])),
-        wins=wins,
-        ties=ties,
-        losses=len(pairs) - wins - ties,
-    )
+def _milliseconds(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{1000 * seconds:.3g}"
 
 
-def _ratio(value: float, base: float) -> float:
-    if base > 0:
-        return value / base
-    return 1.0 if value == 0 else math.inf
+def _mean(values: Iterable[float]) -> float:
+    return float(np.mean(list(values)))

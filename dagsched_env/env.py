@@ -1,51 +1,50 @@
 """``DAGSched-v0``: build a schedule task by task; a thin shell on simulator and observation."""
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any, TypeAlias
+from collections.abc import Collection
+from typing import Any
 
 import gymnasium
 import numpy as np
 import numpy.typing as npt
-from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 
+from dagsched_env.actions import ACTIONS, Bools, SampleMask, decode
+from dagsched_env.durations import Durations, robust_makespan
 from dagsched_env.errors import DAGSchedError, IllegalActionError
-from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.instance import Instance
-from dagsched_env.observation import GraphObservation, Observation
+from dagsched_env.observation import OBSERVATIONS
 from dagsched_env.rewards import RewardFn, Transition, resolve_reward
 from dagsched_env.schedule import Schedule
+from dagsched_env.schedulers.heft import heft
 from dagsched_env.simulator import State
+from dagsched_env.sources import Instances, Padding, as_instance, resolve_source
 
-__all__ = ["DAGSchedEnv", "Draw", "Instances"]
-
-Draw: TypeAlias = Callable[[np.random.Generator], Instance]
-"""Draws a problem; as a ``dagsched_env.generators.Generator`` it sets the padding by itself."""
-
-Instances: TypeAlias = Instance | str | Path | Sequence[Instance | str | Path] | Draw
-"""Where an environment takes its problems from."""
+__all__ = ["DAGSchedEnv"]
 
 
-class DAGSchedEnv(gymnasium.Env[Any, np.int64]):
+class DAGSchedEnv(gymnasium.Env[Any, Any]):
     """Schedule one task graph per episode; each step places one ready task on a processor.
 
-    Action ``task * max_processors + processor``, ``Discrete(N·P)``. The observation is described in
-    ``dagsched_env.observation``. ``info`` holds ``action_mask`` (int8, as ``Discrete.sample`` takes
-    it) always, ``illegal_action`` after each step (with ``illegal_reason`` if True), and after the
-    last placement ``makespan``, ``slr``, ``speedup``, ``efficiency`` and ``schedule``.
+    What an action and an observation are: ``dagsched_env.actions``, ``dagsched_env.observation``.
+    ``info`` holds ``action_mask`` always (int8, as ``action_space.sample`` takes it),
+    ``illegal_action`` after each step (with ``illegal_reason`` if True), and after the last
+    placement ``makespan``, ``slr``, ``speedup``, ``efficiency``, ``schedule`` and, with
+    ``durations``, ``robust_makespan_mean``, ``_std`` and ``_q95``.
 
     An illegal action never raises and never changes the state: it costs ``illegal_penalty``, and
     the ``max_illegal_actions``-th of an episode truncates it. When all tasks are placed nothing is
-    legal any more: the mask is all False (``Discrete.sample`` then returns 0), and ``step`` wants
-    a ``reset``.
+    legal any more: the mask is all False (``sample`` then returns 0), and ``step`` wants a
+    ``reset``.
 
     Args:
-        instances: an ``Instance``, a file that ``dagsched_env.io.load`` reads, a list of those (one
-            is drawn uniformly with ``np_random`` at each reset), or a function ``rng -> Instance``
-            (called with ``np_random`` at each reset). Default: Topcuoglu graphs, n = 20, p = 4.
-        action: ``"pair"``.
-        observation: ``"graph"``.
+        instances: an ``Instance``, a file that ``dagsched_env.io.load`` reads, ``"suite:NAME"``, a
+            list of instances and files (one is drawn uniformly with ``np_random`` at each reset),
+            or a function ``rng -> Instance`` (called with ``np_random`` at each reset), such as a
+            generator. Default: Topcuoglu graphs, n = 20, p = 4.
+        action: ``"pair"``, ``Discrete(N·P)``, action t·P + q; ``"factored"``,
+            ``MultiDiscrete([N, P])``; or ``"task"``, ``Discrete(N)``, placed where it finishes
+            first.
+        observation: ``"graph"``, a ``Dict``; or ``"flat"``, one ``Box``.
         reward: a name in ``dagsched_env.rewards.REWARDS``, or a function of a ``Transition``.
         insertion: place a task in the earliest idle gap that holds it; False appends only.
         max_tasks: N, padded number of tasks; default: the largest of ``instances``.
@@ -53,6 +52,7 @@ class DAGSchedEnv(gymnasium.Env[Any, np.int64]):
         max_edges: M, likewise; at least 1.
         illegal_penalty: an illegal action's reward is minus this, ≥ 0.
         max_illegal_actions: how many of them truncate an episode, ≥ 1.
+        durations: execute each finished schedule under this noise; see ``dagsched_env.durations``.
         render_mode: None or ``"rgb_array"``, the Gantt chart so far.
 
     Raises:
@@ -74,36 +74,37 @@ class DAGSchedEnv(gymnasium.Env[Any, np.int64]):
         max_edges: int | None = None,
         illegal_penalty: float = 1.0,
         max_illegal_actions: int = 100,
+        durations: Durations | None = None,
         render_mode: str | None = None,
     ) -> None:
-        _require_choice("action", action, ("pair",))
-        _require_choice("observation", observation, ("graph",))
+        _require_choice("action", action, ACTIONS)
+        _require_choice("observation", observation, OBSERVATIONS)
         _require_choice("render_mode", render_mode, (None, *self.metadata["render_modes"]))
         if not (np.isfinite(illegal_penalty) and illegal_penalty >= 0):
             raise DAGSchedError(f"illegal_penalty={illegal_penalty} is no number >= 0")
         if max_illegal_actions < 1:
             raise DAGSchedError(f"max_illegal_actions={max_illegal_actions} is not at least 1")
         self.render_mode = render_mode
-        self._draw = _source(instances)
-        given = {"tasks": max_tasks, "processors": max_processors, "edges": max_edges}
-        self._padding = {what: _size(self._draw, what, size) for what, size in given.items()}
-        if isinstance(self._draw, _InstanceList):
-            for i, instance in enumerate(self._draw.instances):
-                self._require_fit(instance, f"instances[{i}]")
-        self._observation = GraphObservation(*self._padding.values())
-        self.observation_space = self._observation.space
-        self.action_space = spaces.Discrete(self._padding["tasks"] * self._padding["processors"])
-        self._reward = resolve_reward(reward)
+        self._draw = resolve_source(instances)
+        self.padding = Padding.of(self._draw, max_tasks, max_processors, max_edges)
+        self._actions = ACTIONS[action](self.padding.tasks, self.padding.processors)
+        self._observe = OBSERVATIONS[observation](*self.padding, self._actions)
+        self.action_space = self._actions.space
+        self.observation_space = self._observe.space
+        self.reward_fn = resolve_reward(reward)
         self._insertion = insertion
         self._illegal_penalty = float(illegal_penalty)
-        self._max_illegal_actions = max_illegal_actions
+        self.max_illegal_actions = max_illegal_actions
+        self._factors = None if durations is None else durations.factors(self.padding.tasks)
         self._illegal_actions = 0
         self._over = True
         self._current: State | None = None
+        self._mask = np.zeros(self._actions.mask_size, dtype=np.bool_)
+        self._baseline_makespan = 0.0
 
     @property
     def state(self) -> State:
-        """The simulator's state; change it through ``step`` alone.
+        """The simulator's state; change it through ``step`` alone, or search on a ``clone``.
 
         Raises:
             ResetNeeded: before the first ``reset``.
@@ -119,7 +120,7 @@ class DAGSchedEnv(gymnasium.Env[Any, np.int64]):
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Observation, dict[str, Any]]:
+    ) -> tuple[Any, dict[str, Any]]:
         """Start an episode.
 
         Args:
@@ -130,22 +131,18 @@ class DAGSchedEnv(gymnasium.Env[Any, np.int64]):
             DAGSchedError: an unknown option, or an instance that exceeds the padding.
         """
         super().reset(seed=seed)
-        options = options or {}
-        for key in options:
-            if key != "instance":
-                raise DAGSchedError(f'unknown option {key!r} of reset(); there is "instance"')
-        if "instance" in options:
-            instance = _as_instance(options["instance"], 'options["instance"]')
-        else:
-            instance = _as_instance(self._draw(self.np_random), "what instances(rng) returned")
-        self._require_fit(instance, "the instance")
+        instance = self._next_instance(options or {})
+        self.padding.require_fit(instance, "the instance")
+        if self._current is None or instance is not self._current.instance:
+            self._baseline_makespan = heft(instance, insertion=self._insertion).makespan
         self._current = State(instance, insertion=self._insertion)
         self._illegal_actions = 0
         self._over = False
-        return self._observation(self._current), {"action_mask": self._mask()}
+        observation, self._mask = self._observe(self._current)
+        return observation, {"action_mask": self._sample_mask()}
 
-    def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Place task ``action // P`` on processor ``action % P`` at its earliest start.
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Place a task at its earliest start on a processor.
 
         Raises:
             ResetNeeded: the episode is over, or has not begun.
@@ -155,35 +152,33 @@ class DAGSchedEnv(gymnasium.Env[Any, np.int64]):
             raise ResetNeeded("the episode is over: call reset() before the next step()")
         before = state.lower_bound, state.makespan
         reason = self._apply(action)
+        terminated = state.terminal
         info: dict[str, Any] = {"illegal_action": reason is not None}
         if reason is None:
-            transition = Transition(
-                lower_bound_before=before[0],
-                lower_bound_after=state.lower_bound,
-                makespan_before=before[1],
-                makespan_after=state.makespan,
-                scale=state.instance.time_scale,
-                terminated=state.terminal,
-            )
-            reward = float(self._reward(transition))
+            reward = self._reward_of(state, *before, terminated)
         else:
             info["illegal_reason"] = reason
             self._illegal_actions += 1
             reward = -self._illegal_penalty
-        truncated = self._illegal_actions >= self._max_illegal_actions
-        if state.terminal:
-            info |= _summary(state)
-        self._over = state.terminal or truncated
-        info["action_mask"] = self._mask()
-        return self._observation(state), reward, state.terminal, truncated, info
+        if terminated:
+            info |= self._summary(state)
+        truncated = self._illegal_actions >= self.max_illegal_actions
+        self._over = terminated or truncated
+        observation, self._mask = self._observe(state)
+        info["action_mask"] = self._sample_mask()
+        return observation, reward, terminated, truncated, info
 
-    def action_masks(self) -> npt.NDArray[np.bool_]:
-        """``[N·P]`` True where an action is legal; all False when the schedule is complete.
+    def action_masks(self) -> Bools:
+        """True where an action is legal; all False when the schedule is complete.
+
+        ``[N·P]`` with pairs, ``[N + P]`` with factored actions (ready tasks, then the processors
+        that can run one of them), ``[N]`` with tasks.
 
         Raises:
             ResetNeeded: before the first ``reset``.
         """
-        return self._observation.legal(self.state)
+        self.state  # noqa: B018 - raises if there is none
+        return self._mask.copy()
 
     def render(self) -> npt.NDArray[np.uint8] | None:
         """Gantt chart of the schedule so far, uint8 ``[height, width, 3]``.
@@ -200,92 +195,61 @@ class DAGSchedEnv(gymnasium.Env[Any, np.int64]):
         arrays = self.state.arrays
         return rgb_array(Schedule(arrays.processor, arrays.start, arrays.finish), self.instance)
 
+    def _next_instance(self, options: dict[str, Any]) -> Instance:
+        for key in options:
+            if key != "instance":
+                raise DAGSchedError(f'unknown option {key!r} of reset(); there is "instance"')
+        if "instance" in options:
+            return as_instance(options["instance"], 'options["instance"]')
+        return as_instance(self._draw(self.np_random), "what instances(rng) returned")
+
     def _apply(self, action: Any) -> str | None:
-        """Place the pair; returns why it could not be placed, or None."""
+        """Place what the action means; returns why it could not be placed, or None."""
         if not self.action_space.contains(action):
             return f"action {action!r} is not in {self.action_space}"
         try:
-            self.state.apply(*divmod(int(action), self._padding["processors"]))
+            self.state.apply(*decode(self._actions, action, self.state))
         except IllegalActionError as error:
             return str(error)
         return None
 
-    def _mask(self) -> npt.NDArray[np.int8]:
-        return self.action_masks().view(np.int8)
-
-    def _require_fit(self, instance: Instance, place: str) -> None:
-        for what, limit in self._padding.items():
-            size = getattr(instance, f"n_{what}")
-            if size > limit:
-                raise DAGSchedError(
-                    f"{place} ({instance}) has {size} {what}, the env holds {limit}: "
-                    f"make it with max_{what}={size} or more"
-                )
-
-
-class _InstanceList:
-    """Draws uniformly from a list."""
-
-    def __init__(self, instances: Sequence[Instance]) -> None:
-        if not instances:
-            raise DAGSchedError("instances is an empty list: give at least one")
-        self.instances = tuple(instances)
-        self.max_tasks = max(instance.n_tasks for instance in instances)
-        self.max_processors = max(instance.n_processors for instance in instances)
-        self.max_edges = max(instance.n_edges for instance in instances)
-
-    def __call__(self, rng: np.random.Generator) -> Instance:
-        return self.instances[int(rng.integers(len(self.instances)))]
-
-
-def _source(instances: Instances | None) -> Draw:
-    if instances is None:
-        return TopcuogluGenerator(n_tasks=20, n_processors=4)
-    if callable(instances):
-        return instances
-    if isinstance(instances, Instance | str | Path):
-        return _InstanceList([_as_instance(instances, "instances")])
-    if not isinstance(instances, Sequence):
-        raise DAGSchedError(
-            f"instances is {type(instances).__name__}: give an Instance, a path, a list of those, "
-            "or a function rng -> Instance"
+    def _reward_of(
+        self, state: State, bound_before: float, makespan_before: float, terminated: bool
+    ) -> float:
+        transition = Transition(
+            lower_bound_before=bound_before,
+            lower_bound_after=state.lower_bound,
+            makespan_before=makespan_before,
+            makespan_after=state.makespan,
+            scale=state.instance.time_scale,
+            terminated=terminated,
+            baseline_makespan=self._baseline_makespan,
         )
-    return _InstanceList([_as_instance(x, f"instances[{i}]") for i, x in enumerate(instances)])
+        return float(self.reward_fn(transition))
+
+    def _sample_mask(self) -> SampleMask:
+        """A copy of the mask, for ``info``."""
+        return self._actions.sample_mask(self._mask.copy())
+
+    def _summary(self, state: State) -> dict[str, Any]:
+        """What ``info`` holds about a complete schedule."""
+        instance, schedule = state.instance, state.schedule(algorithm="DAGSched-v0")
+        summary: dict[str, Any] = {
+            "makespan": schedule.makespan,
+            "slr": schedule.slr(instance),
+            "speedup": schedule.speedup(instance),
+            "efficiency": schedule.efficiency(instance),
+            "schedule": schedule,
+        }
+        if self._factors is not None:
+            robust = robust_makespan(schedule, instance, self._factors[:, : instance.n_tasks])
+            summary |= {f"robust_makespan_{k}": value for k, value in robust._asdict().items()}
+        return summary
 
 
-def _as_instance(value: Any, place: str) -> Instance:
-    if isinstance(value, Instance):
-        return value
-    if isinstance(value, str | Path):
-        from dagsched_env.io import load
-
-        return load(value)
-    raise DAGSchedError(f"{place} is {type(value).__name__}: give an Instance or a path")
-
-
-def _size(source: Draw, what: str, given: int | None) -> int:
-    """One padded size: the one given, else the source's; at least 1."""
-    size = getattr(source, f"max_{what}", None) if given is None else given
-    if size is None:
-        raise DAGSchedError(f"the function instances has no max_{what}: pass max_{what}=")
-    if given is not None and given < 1:
-        raise DAGSchedError(f"max_{what}={given} is not at least 1")
-    return max(int(size), 1)
-
-
-def _require_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
+def _require_choice(name: str, value: object, choices: Collection[object]) -> None:
+    """Raises DAGSchedError, which lists the choices, if ``value`` is not one of them."""
     if value not in choices:
         raise DAGSchedError(
             f"{name}={value!r} is not available: give {' or '.join(map(repr, choices))}"
         )
-
-
-def _summary(state: State) -> dict[str, Any]:
-    schedule = state.schedule(algorithm="DAGSched-v0")
-    return {
-        "makespan": schedule.makespan,
-        "slr": schedule.slr(state.instance),
-        "speedup": schedule.speedup(state.instance),
-        "efficiency": schedule.efficiency(state.instance),
-        "schedule": schedule,
-    }

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dagsched_env.errors import FormatError, InvalidInstanceError
-from dagsched_env.kernels import bounds, ranks
+from dagsched_env.kernels import bounds, cost_tables, ranks
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.graph import compress, topological_order
 
@@ -120,18 +120,25 @@ class Instance:
     @cached_property
     def oct(self) -> Floats:
         """``[n, p]`` optimistic cost table of PEFT (time)."""
-        return _frozen(ranks.oct_table(self.arrays))
+        return _frozen(cost_tables.oct_table(self.arrays))
 
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the numbers (not the names): equal for equal problems on every machine."""
         digest = hashlib.sha256(f"{self.n_tasks},{self.n_processors},{self.n_edges}".encode())
-        for array in (self.comp, self.edges, self.data, self.inv_bandwidth, self.latency):
+        for array in self._numbers():
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Instance) and self._as_dict() == other._as_dict()
+        if not isinstance(other, Instance):
+            return False
+        return (
+            self.name == other.name
+            and self.task_names == other.task_names
+            and self.processor_names == other.processor_names
+            and all(map(np.array_equal, self._numbers(), other._numbers()))
+        )
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)
@@ -168,6 +175,10 @@ class Instance:
         Raises:
             InvalidInstanceError: a node without costs, or anything that ``Instance`` refuses.
         """
+        if not graph.is_directed() or graph.is_multigraph():
+            raise InvalidInstanceError(
+                f"the graph is a {type(graph).__name__}: an instance needs a DiGraph"
+            )
         index: dict[Hashable, int] = {node: i for i, node in enumerate(graph.nodes)}
         for node, attributes in graph.nodes(data=True):
             if comp not in attributes:
@@ -196,8 +207,13 @@ class Instance:
 
     def to_json(self) -> str:
         """Own JSON format; infinite costs are written as null."""
-        record = self._as_dict()
-        record["comp"] = [[c if np.isfinite(c) else None for c in row] for row in record["comp"]]
+        record = {
+            key: value.tolist() if isinstance(value, np.ndarray) else value
+            for key, value in self._as_dict().items()
+        }
+        comp = self.comp.astype(object)
+        comp[np.isinf(self.comp)] = None
+        record["comp"] = comp.tolist()
         return json.dumps(
             {"format": JSON_FORMAT, "version": JSON_VERSION, **record}, allow_nan=False
         )
@@ -229,16 +245,19 @@ class Instance:
 
     # -- internals -------------------------------------------------------------------------------
 
+    def _numbers(self) -> tuple[npt.NDArray[Any], ...]:
+        return self.comp, self.edges, self.data, self.inv_bandwidth, self.latency
+
     def _as_dict(self) -> dict[str, Any]:
         return {
             "name": self.name,
-            "comp": self.comp.tolist(),
-            "edges": self.edges.tolist(),
-            "data": self.data.tolist(),
-            "inv_bandwidth": self.inv_bandwidth.tolist(),
-            "latency": self.latency.tolist(),
-            "task_names": list(self.task_names),
-            "processor_names": list(self.processor_names),
+            "comp": self.comp,
+            "edges": self.edges,
+            "data": self.data,
+            "inv_bandwidth": self.inv_bandwidth,
+            "latency": self.latency,
+            "task_names": self.task_names,
+            "processor_names": self.processor_names,
         }
 
     @classmethod
@@ -342,10 +361,13 @@ def _check_edges(edges: npt.ArrayLike | Iterable[tuple[int, int]], n: int) -> In
     if loops.any():
         e = _first(loops)[0]
         raise InvalidInstanceError(f"edge {e} is a self-loop on task {pairs[e, 0]}; remove it")
-    _, first, counts = np.unique(pairs, axis=0, return_index=True, return_counts=True)
-    if (counts > 1).any():
-        u, v = pairs[first[counts > 1].min()]
-        e = int(np.flatnonzero((pairs == (u, v)).all(axis=1))[1])
+    keys = pairs[:, 0] * n + pairs[:, 1]
+    order = np.argsort(keys, kind="stable")
+    repeated = keys[order[1:]] == keys[order[:-1]]
+    if repeated.any():
+        earliest = np.argmin(order[:-1][repeated])
+        e = int(order[1:][repeated][earliest])
+        u, v = pairs[e].tolist()
         raise InvalidInstanceError(
             f"edge {e} repeats the pair ({u}, {v}); add the data up on one edge"
         )

@@ -1,46 +1,68 @@
 """What a step is worth: functions of a ``Transition``, chosen by name or given by the user."""
 
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from dagsched_env.errors import DAGSchedError
 
 __all__ = [
     "REWARDS",
+    "Reduction",
     "RewardFn",
     "Transition",
+    "Value",
     "lower_bound",
     "makespan",
     "resolve_reward",
     "terminal",
 ]
 
+Value: TypeAlias = float | npt.NDArray[np.float64]
+"""A number, or one number for each of k environments, ``[k]``."""
+
+ZERO_MAKESPAN = 1e-9
+"""In a logarithm, a makespan below this part of the scale counts as that."""
+
 
 class Transition(NamedTuple):
-    """One legal placement, seen by its effect on the schedule; all times in the user's unit."""
+    """One legal placement, seen by its effect on the schedule; all times in the user's unit.
 
-    lower_bound_before: float
+    The fields are numbers, or arrays ``[k]`` with one entry for each of k placements.
+    """
+
+    lower_bound_before: Value
     """No completion of the old state is shorter; CP_MIN at the start of an episode."""
-    lower_bound_after: float
+    lower_bound_after: Value
     """The same of the new state; the makespan at the end of an episode."""
-    makespan_before: float
+    makespan_before: Value
     """Latest finish of the old partial schedule; 0 at the start of an episode."""
-    makespan_after: float
+    makespan_after: Value
     """Latest finish of the new partial schedule."""
-    scale: float
-    """CP_MIN, or 1 where that is 0: the divisor of every reward."""
-    terminated: bool
+    scale: Value
+    """CP_MIN, or 1 where that is 0."""
+    terminated: bool | npt.NDArray[np.bool_]
     """All tasks are placed."""
+    baseline_makespan: Value
+    """Makespan of HEFT on the same instance, with or without insertion as the environment."""
 
 
 class RewardFn(Protocol):
-    """Anything that turns a transition into a finite number."""
+    """Anything that turns a transition into a finite number.
 
-    def __call__(self, transition: Transition, /) -> float:
-        """The reward of one legal step."""
+    A vector environment calls it once per step, with a transition whose fields are arrays ``[k]``,
+    and wants k rewards. So a function that is to work there uses arithmetic and ``numpy`` functions
+    alone: ``np.where(t.terminated, a, b)`` instead of ``a if t.terminated else b``.
+    """
+
+    def __call__(self, transition: Transition, /) -> Value:
+        """The reward of one legal step, or ``[k]`` rewards."""
         ...
 
 
-def lower_bound(transition: Transition) -> float:
+def lower_bound(transition: Transition) -> Value:
     """r = −(LB(s′) − LB(s)) / CP_MIN ≤ 0; the return of an episode is 1 − SLR.
 
     Each step says what it cost, and a terminal state has no future reward. (On a CP_MIN of 0 the
@@ -49,19 +71,84 @@ def lower_bound(transition: Transition) -> float:
     return (transition.lower_bound_before - transition.lower_bound_after) / transition.scale
 
 
-def makespan(transition: Transition) -> float:
+def makespan(transition: Transition) -> Value:
     """r = −(increase of the makespan) / CP_MIN ≤ 0; the return of an episode is −SLR."""
     return (transition.makespan_before - transition.makespan_after) / transition.scale
 
 
-def terminal(transition: Transition) -> float:
+def terminal(transition: Transition) -> Value:
     """0 until the last placement, which earns −SLR."""
-    return -transition.makespan_after / transition.scale if transition.terminated else 0.0
+    slr = transition.makespan_after / transition.scale
+    return np.where(transition.terminated, -slr, 0.0)
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """How much shorter the schedule is than HEFT's, paid at the last placement.
+
+    With HEFT's makespan B and the achieved m the last step earns
+
+    * ``"relative"``: (B − m) / B, which is 0 for HEFT and 1 for nothing;
+    * ``"log"``: log(B / m), in which halving B is worth what doubling it costs;
+    * ``"scaled"``: 2 (B − m) / B − 1, which is −1 for HEFT.
+
+    A reward r above ``threshold`` is cut to threshold + (r − threshold)·leak, so that one lucky
+    instance does not drown the others. Each step, the last one too, costs ``step_penalty``: an
+    episode of n tasks n times that. Where B is 0, the divisor is ``Transition.scale``; in the
+    logarithm no makespan counts as less than 1e-9 of it.
+
+    Args:
+        kind: one of the above.
+        step_penalty: α ≥ 0.
+        threshold: θ, or None for none.
+        leak: in [0, 1]; 0 clips at the threshold.
+
+    Raises:
+        DAGSchedError: an argument is out of its range.
+    """
+
+    kind: Literal["relative", "log", "scaled"] = "relative"
+    step_penalty: float = 0.0
+    threshold: float | None = None
+    leak: float = 0.1
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("relative", "log", "scaled"):
+            raise DAGSchedError(
+                f"kind={self.kind!r} is unknown: give 'relative', 'log' or 'scaled'"
+            )
+        if not (np.isfinite(self.step_penalty) and self.step_penalty >= 0):
+            raise DAGSchedError(f"step_penalty={self.step_penalty} is no number >= 0")
+        if self.threshold is not None and not np.isfinite(self.threshold):
+            raise DAGSchedError(f"threshold={self.threshold} is no number: give one, or None")
+        if not 0 <= self.leak <= 1:
+            raise DAGSchedError(f"leak={self.leak} is not in 0..1")
+
+    def __call__(self, transition: Transition) -> Value:
+        """The reward of one legal step, or ``[k]`` rewards."""
+        reduction = self._reduction(transition)
+        if self.threshold is not None:
+            excess = np.maximum(reduction - self.threshold, 0.0)
+            reduction = reduction - (1.0 - self.leak) * excess
+        return np.where(transition.terminated, reduction, 0.0) - self.step_penalty
+
+    def _reduction(self, transition: Transition) -> Value:
+        """f(B, m), finite; on the way, m is that of the partial schedule."""
+        baseline, achieved = transition.baseline_makespan, transition.makespan_after
+        if self.kind == "log":
+            least = ZERO_MAKESPAN * transition.scale
+            return np.log(np.maximum(baseline, least) / np.maximum(achieved, least))
+        divisor = np.where(np.asarray(baseline) > 0, baseline, transition.scale)
+        relative = (baseline - achieved) / divisor
+        return relative if self.kind == "relative" else 2.0 * relative - 1.0
 
 
 REWARDS: dict[str, RewardFn] = {
+    "log_reduction": Reduction("log"),
     "lower_bound": lower_bound,
     "makespan": makespan,
+    "reduction": Reduction("relative"),
+    "scaled_reduction": Reduction("scaled"),
     "terminal": terminal,
 }
 

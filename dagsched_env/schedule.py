@@ -50,6 +50,27 @@ class Schedule:
                 f"{self.processor.shape}, {self.start.shape}, {self.finish.shape}"
             )
 
+    @classmethod
+    def adopt(
+        cls,
+        processor: npt.NDArray[np.int64],
+        start: npt.NDArray[np.float64],
+        finish: npt.NDArray[np.float64],
+        *,
+        algorithm: str | None = None,
+    ) -> "Schedule":
+        """Take over arrays that the caller has just made, without copying or checking them.
+
+        They need the shapes and types of the constructor and become read-only.
+        """
+        for array in (processor, start, finish):
+            array.flags.writeable = False
+        schedule = object.__new__(cls)
+        schedule.__dict__.update(
+            processor=processor, start=start, finish=finish, algorithm=algorithm
+        )
+        return schedule
+
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Schedule)

@@ -6,7 +6,7 @@ import numpy.typing as npt
 from dagsched_env.errors import IllegalActionError
 from dagsched_env.instance import Instance
 from dagsched_env.kernels import masks, state
-from dagsched_env.kernels.arrays import Ints, StateArrays, allocate_state
+from dagsched_env.kernels.arrays import UNSCHEDULED, Ints, StateArrays, allocate_state
 from dagsched_env.schedule import Schedule
 
 __all__ = ["State", "replay"]
@@ -52,6 +52,15 @@ class State:
         """Indices of the tasks whose predecessors are all scheduled, ascending."""
         return np.sort(self.arrays.ready[: self.arrays.counts[1]])
 
+    def is_ready(self, task: int) -> bool:
+        """Whether there is such a task, not scheduled, with all its predecessors scheduled."""
+        arrays = self.arrays
+        return (
+            0 <= task < self.instance.n_tasks
+            and bool(arrays.missing[task] == 0)
+            and bool(arrays.processor[task] == UNSCHEDULED)
+        )
+
     def legal(self) -> npt.NDArray[np.bool_]:
         """``[n, p]`` True where a ready task may run on a processor."""
         mask = np.empty(self.instance.comp.shape, dtype=np.bool_)
@@ -80,7 +89,7 @@ class State:
             raise IllegalActionError("nothing to undo: the schedule is empty")
         state.remove_last(self.instance.arrays, self.arrays)
 
-    def copy(self) -> "State":
+    def clone(self) -> "State":
         """An independent state with the same partial schedule."""
         twin = State(self.instance, insertion=self.insertion)
         state.copy_state(self.arrays, twin.arrays)

@@ -17,6 +17,7 @@ class Workflow:
         edges: m pairs (predecessor, successor) of task indices.
         data: ``[m]`` bytes on each edge, ≥ 0.
         name: a label.
+        kinds: n labels, equal for tasks that run the same code; None = no two do.
     """
 
     tasks: tuple[str, ...]
@@ -24,3 +25,4 @@ class Workflow:
     edges: tuple[tuple[int, int], ...]
     data: Floats
     name: str | None = None
+    kinds: tuple[str, ...] | None = None

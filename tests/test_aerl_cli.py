@@ -72,7 +72,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 def test_train_prints_the_tables(trained: tuple[Path, str]) -> None:
     _, output = trained
     assert "heldout: 40 instances, 5 simulations each" in output
-    assert "workflows: 3 instances, 5 simulations each" in output
+    assert "workflows_small: 3 instances, 5 simulations each" in output
     for row in ("heft", "best scheduler", "untrained network + search", "trained network + search"):
         assert output.count(f"│ {row} ") == 2
 
@@ -87,7 +87,7 @@ def test_train_says_what_can_be_done_next(trained: tuple[Path, str]) -> None:
 def test_train_leaves_results_and_pictures(trained: tuple[Path, str]) -> None:
     directory, _ = trained
     results = json.loads((directory / "results.json").read_text(encoding="utf-8"))
-    assert results.keys() == {"heldout", "workflows"}
+    assert results.keys() == {"heldout", "workflows_small"}
     for rows in results.values():
         assert [row["losses"] for row in rows] == [0] * 4
         assert rows[0]["name"] == "heft"
@@ -180,8 +180,8 @@ def test_evaluate_on_suites(trained: tuple[Path, str], capsys: pytest.CaptureFix
     directory, _ = trained
     for checkpoint in (directory, directory / "checkpoints" / "last"):
         command = ("evaluate", "--checkpoint", checkpoint, "--simulations", 5)
-        output = succeeds(capsys, *command, "--suite", "workflows")
-        assert "workflows: 3 instances, 5 simulations each" in output
+        output = succeeds(capsys, *command, "--suite", "workflows_small")
+        assert "workflows_small: 3 instances, 5 simulations each" in output
         assert "heldout" not in output
         assert "trained network + search" in output
 
@@ -217,7 +217,8 @@ def test_evaluate_needs_what_it_is_given(
     assert "state.json: missing" in fails(capsys, "evaluate", "--checkpoint", empty)
     given = ("evaluate", "--checkpoint", directory)
     assert "nothing.json" in fails(capsys, *given, "--suite", tmp_path / "nothing.json")
-    assert "simulations is 0" in fails(capsys, *given, "--suite", "workflows", "--simulations", 0)
+    traces = ("--suite", "workflows_small")
+    assert "simulations is 0" in fails(capsys, *given, *traces, "--simulations", 0)
     damaged = tmp_path / "checkpoints" / "last"
     damaged.mkdir(parents=True)
     (damaged / "state.json").write_text("{}")

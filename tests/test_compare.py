@@ -1,10 +1,23 @@
 """Comparison of schedulers: means, ratios, wins, ties and losses on hand-checkable numbers."""
 
+import csv
+import io
+
 import numpy as np
 import pytest
 
 from dagsched_env import Instance, Schedule
-from dagsched_env.compare import Row, compare, format_table, summarise
+from dagsched_env.compare import (
+    Comparison,
+    Row,
+    compare,
+    count_wins,
+    format_pairwise,
+    format_table,
+    summarise,
+    to_csv,
+    wilcoxon_p,
+)
 from dagsched_env.errors import DAGSchedError, InvalidScheduleError
 from dagsched_env.schedulers import eft_greedy, heft
 
@@ -29,8 +42,9 @@ def test_compare_keeps_the_order_and_reports_progress():
         {"slow": on_slow_processor, "heft": heft},
         progress=lambda done, total: seen.append((done, total)),
     )
-    assert result == {"slow": [4, 8, 20], "heft": [2, 4, 10]}
-    assert list(result) == ["slow", "heft"]
+    assert result.makespans == {"slow": [4, 8, 20], "heft": [2, 4, 10]}
+    assert list(result.makespans) == list(result.seconds) == ["slow", "heft"]
+    assert all(second > 0 for seconds in result.seconds.values() for second in seconds)
     assert seen == [(i, 6) for i in range(1, 7)]
 
 
@@ -50,6 +64,8 @@ def test_summary_by_hand():
     assert rows[0] == Row("heft", mean_slr=1.0, ratio_to_reference=1.0, wins=0, ties=3, losses=0)
     a, b = rows[1:]
     assert (a.wins, a.ties, a.losses) == (1, 1, 1)
+    assert rows[0].p_value is None
+    assert rows[2].p_value == pytest.approx(0.25)  # three of three on one side: 2 / 2**3
     assert a.mean_slr == pytest.approx((0.5 + 1 + 2) / 3)
     assert a.ratio_to_reference == pytest.approx((0.5 + 1 + 2) / 3)
     assert (b.wins, b.ties, b.losses) == (0, 0, 3)
@@ -102,4 +118,47 @@ def test_table_text():
 
 def test_real_schedulers_end_to_end():
     makespans = compare(INSTANCES, {"heft": heft, "eft_greedy": eft_greedy})
-    assert [row.ties for row in summarise(makespans, INSTANCES)] == [3, 3]
+    assert [row.ties for row in summarise(makespans.makespans, INSTANCES)] == [3, 3]
+
+
+def test_seconds_are_averaged():
+    rows = summarise({"heft": [1.0] * 3}, INSTANCES, seconds={"heft": [1.0, 2.0, 6.0]})
+    assert rows[0].mean_seconds == 3.0
+    table = format_table([*rows, Row("best known", 1.0, 1.0, 0, 3, 0)]).splitlines()
+    assert table[0].split()[-1] == "ms"
+    assert [line.split()[-1] for line in table[2:]] == ["3e+03", "-"]
+
+
+def test_wilcoxon_on_many_pairs():
+    rng = np.random.default_rng(0)
+    assert wilcoxon_p(np.exp(rng.normal(0.0, 0.1, 200))) > 0.05
+    assert wilcoxon_p(np.exp(rng.normal(-0.05, 0.1, 200))) < 1e-6
+    assert wilcoxon_p([0.5, np.inf]) is None
+
+
+def test_pairwise_counts():
+    makespans = {"a": [1.0, 2.0, 3.0], "b": [1.0, 3.0, 2.5]}
+    assert count_wins(makespans["a"], makespans["b"]) == (1, 1, 1)
+    assert format_pairwise(makespans).splitlines() == [
+        "wins/ties/losses      a      b",
+        "------------------------------",
+        "a                     -  1/1/1",
+        "b                 1/1/1      -",
+    ]
+
+
+def test_csv_has_every_schedule():
+    makespans = {"heft": [2.0, 4.0, 10.0], "a,b": [2.0, 5.0, 10.5]}
+    text = to_csv(Comparison(makespans, {"heft": [0.5] * 3, "a,b": [0.25] * 3}), INSTANCES)
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert len(rows) == 6
+    assert rows[3] == {
+        "instance": "chain-2",
+        "tasks": "2",
+        "processors": "2",
+        "edges": "1",
+        "scheduler": "a,b",
+        "makespan": "5.0",
+        "slr": "1.25",
+        "seconds": "0.25",
+    }

@@ -5,10 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dagsched_env import Instance, Schedule, io
 from dagsched_env.cli import main
+from dagsched_env.platforms import ccr
 from dagsched_env.schedulers import SCHEDULERS, heft
 
 
@@ -122,19 +124,95 @@ def test_generate_is_reproducible_and_loads(capsys, tmp_path):
     assert io.load(tmp_path / "c.json") != instance
 
 
-def test_compare_always_has_the_reference(capsys):
-    code, out, _ = run(capsys, "compare", "--suite", "workflows", "--schedulers", "eft_greedy")
+@pytest.mark.parametrize(
+    ("family", "settings", "tasks"),
+    [("cholesky", ["tiles=4"], 20), ("fft", ["points=8"], 39), ("toy", ["n_tasks=9"], 9)],
+)
+def test_generate_of_every_kind(capsys, tmp_path, family, settings, tasks):
+    out = tmp_path / "instance.json"
+    assert run(capsys, "generate", family, *settings, "--processors", 3, "--out", out)[0] == 0
+    assert io.load(out).comp.shape == (tasks, 3)
+
+
+def test_generate_on_a_platform_of_choice(capsys, tmp_path):
+    out = tmp_path / "instance.dot"
+    arguments = ["laplace", "size=3", "--platform", "related", "--ccr", 4, "--out", out]
+    assert run(capsys, "generate", *arguments)[0] == 0
+    ratios = io.load(out).comp / io.load(out).comp[:1]
+    assert ratios == pytest.approx(np.broadcast_to(ratios[:, :1], ratios.shape))
+    assert ccr(io.load(out)) == pytest.approx(4)
+
+
+def test_help_on_a_family(capsys):
+    code, out, _ = run(capsys, "generate", "qr", "--help-family")
     assert code == 0
-    assert out[0] == "workflows: 3 instances"
+    assert "GEQRT" in "\n".join(out)
+
+
+@pytest.mark.parametrize("suffix", ["dot", "graphml", "csv", "wfformat.json"])
+def test_convert_there_and_back(capsys, tmp_path, instance_file, suffix):
+    target = tmp_path / f"copy.{suffix}"
+    there = ["--to", "wfformat"] if suffix.startswith("wf") else []
+    assert run(capsys, "convert", instance_file, target, *there)[0] == 0
+    assert run(capsys, "convert", target, tmp_path / "back.json")[0] == 0
+    assert io.load(tmp_path / "back.json") == io.load(instance_file)
+
+
+def test_convert_with_a_schedule(capsys, tmp_path, instance_file):
+    run(capsys, "schedule", instance_file, "--out", tmp_path / "s.json")
+    trace = tmp_path / "g.trace.json"
+    arguments = ["convert", instance_file, trace, "--schedule", tmp_path / "s.json"]
+    assert run(capsys, *arguments)[0] == 0
+    assert len([e for e in json.loads(trace.read_text())["traceEvents"] if e["ph"] == "X"]) == 3
+
+
+def test_plot_a_schedule_and_the_default(capsys, tmp_path, instance_file):
+    run(capsys, "schedule", instance_file, "--scheduler", "cpop", "--out", tmp_path / "s.json")
+    page = tmp_path / "g.html"
+    assert run(capsys, "plot", instance_file, tmp_path / "s.json", "--out", page)[0] == 0
+    assert "fork · cpop" in page.read_text().replace("\\u00b7", "·")
+    assert run(capsys, "plot", instance_file, "--out", tmp_path / "g.svg")[0] == 0
+    assert (tmp_path / "g.svg").stat().st_size > 1000
+
+
+def test_searchers_keep_to_the_time_limit_and_cp_sat_proves(capsys, instance_file):
+    arguments = ["schedule", instance_file, "--scheduler"]
+    searched = run(capsys, *arguments, "annealing", "--time-limit", 0.05)[1][1].split()
+    proved = run(capsys, *arguments, "cp_sat", "--time-limit", 5)[1][1].split()
+    assert (searched[0], proved[0]) == ("annealing", "cp_sat")
+    assert searched[1] == proved[1] == "4"
+
+
+def test_compare_with_everything(capsys, tmp_path):
+    csv_file, picture = tmp_path / "all.csv", tmp_path / "all.png"
+    arguments = ["--suite", "paper", "--schedulers", "heft", "peft", "annealing"]
+    arguments += ["--time-limit", 0.02, "--reference", "best-known", "--limit", 6]
+    code, out, _ = run(
+        capsys, "compare", *arguments, "--pairwise", "--csv", csv_file, "--png", picture
+    )
+    assert code == 0
+    assert out[0].startswith("paper: 6 instances, 0.02 s a schedule")
+    assert [line.split()[0] for line in out[3:7]] == ["best", "heft", "peft", "annealing"]
+    assert all(float(line.split()[-6 + i]) >= 1 for line in out[4:7] for i in (0,))
+    assert out[8].startswith("wins/ties/losses")
+    assert len(csv_file.read_text().splitlines()) == 1 + 6 * 3
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_compare_always_has_the_reference(capsys):
+    arguments = ["--suite", "workflows_small", "--schedulers", "eft_greedy"]
+    code, out, _ = run(capsys, "compare", *arguments)
+    assert code == 0
+    assert out[0].startswith("workflows_small: 3 instances")
     assert [line.split()[0] for line in out[3:]] == ["heft", "eft_greedy"]
-    assert out[3].split()[2:] == ["1.0000", "0", "3", "0"]
+    assert out[3].split()[2:6] == ["1.0000", "0", "3", "0"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["info", "none.json"], "none.json: No such file or directory"),
-        (["info", "."], "Is a directory"),
+        (["info", "."], "no instance as CSV"),
         (["info", "broken.json"], "broken.json: not JSON"),
         (["info", "schedule.json"], "schedule.json: unknown format"),
         (["schedule", "cycle.json"], "cycle.json: the tasks form a cycle"),
@@ -145,7 +223,16 @@ def test_compare_always_has_the_reference(capsys):
         (["verify", "none.json", "schedule.json"], "none.json: No such file"),
         (["generate", "--tasks", "0", "--out", "x.json"], "n_tasks is 0"),
         (["generate", "--ccr", "nan", "--out", "x.json"], "ccr is nan"),
-        (["generate", "--seed", "-1", "--out", "x.json"], "--seed is -1"),
+        (["generate", "--out", "x.json", "cholesky", "tle=3"], "cholesky has no setting 'tle'"),
+        (["generate", "--out", "x.json", "cholesky", "tiles"], "'tiles' is no setting"),
+        (["generate", "--out", "x.json", "fft", "--tasks", "9"], "fft has no setting 'n_tasks'"),
+        (["generate", "--out", "x.json", "toy", "--platform", "related"], "its own machines"),
+        (["generate", "cholesky"], "--out is missing"),
+        (["convert", "montage", "x.xyz"], "x.xyz"),
+        (["convert", "montage", "x.json", "--schedule", "broken.json"], "broken.json: not JSON"),
+        (["plot", "montage", "--out", "x.bmp"], "suffix is '.bmp'"),
+        (["compare", "--suite", "paper", "--limit", "99"], "--limit is 99"),
+        (["compare", "--suite", "valid", "--limit", "1", "--reference", "best-known"], "valid"),
         (["generate", "--out", "no/x.json"], "no/x.json: No such file or directory"),
     ],
 )
@@ -178,6 +265,8 @@ def test_names_that_the_terminal_cannot_show_are_no_traceback(tmp_path):
         ["info"],
         ["schedule", "montage", "--scheduler", "magic"],
         ["compare", "--suite", "x"],
+        ["compare", "--time-limit", "0"],
+        ["generate", "--seed", "-1", "--out", "x.json"],
     ],
 )
 def test_wrong_usage_exits_with_2(capsys, arguments):

@@ -15,8 +15,9 @@ from strategies import episodes, instances
 
 from dagsched_env import DAGSchedEnv, DAGSchedError, Instance, State
 from dagsched_env.generators import TopcuogluGenerator
-from dagsched_env.observation import FEATURES, LIMIT, stack_features
-from dagsched_env.rewards import REWARDS, Transition
+from dagsched_env.observation import FEATURES, LIMIT, flat_slices, stack_features
+from dagsched_env.rewards import Transition
+from dagsched_env.suites import load
 
 PAIR = Instance([[2.0, 4.0], [3.0, 1.0]], [(0, 1)], [6.0])
 
@@ -48,8 +49,15 @@ CONFIGURATIONS = [
 ]
 
 
+MODES = [
+    {"action": action, "observation": observation}
+    for action in ("factored", "pair", "task")
+    for observation in ("flat", "graph")
+]
+
+
 @pytest.mark.parametrize("render_mode", [None, "rgb_array"])
-@pytest.mark.parametrize("options", CONFIGURATIONS)
+@pytest.mark.parametrize("options", CONFIGURATIONS + MODES)
 def test_checkers_do_not_even_warn(options: dict[str, Any], render_mode: str | None) -> None:
     sb3 = pytest.importorskip("stable_baselines3.common.env_checker")
     with warnings.catch_warnings():
@@ -256,6 +264,45 @@ def test_stack_features_keeps_leading_axes() -> None:
     assert stack_features(observation, "task").shape == (3, 10)
 
 
+@settings(max_examples=30)
+@given(episodes())
+def test_flat_is_the_graph_without_edges_and_masks(episode: tuple[Instance, int, bool]) -> None:
+    instance, seed, insertion = episode
+    options = {"insertion": insertion, "max_tasks": 14, "max_processors": 5, "max_edges": 80}
+    flat = DAGSchedEnv(instance, observation="flat", **options)
+    graph = DAGSchedEnv(instance, **options)
+    slices = flat_slices(14, 5)
+    assert [*slices] == [
+        f.name for f in FEATURES if f.unit not in ("mask", "index") and f.group != "edge"
+    ]
+    rng, over = np.random.default_rng(seed), False
+    (vector, _), (parts, info) = flat.reset(), graph.reset()
+    while not over:
+        assert vector in flat.observation_space
+        assert vector.shape == (sum(place.stop - place.start for place in slices.values()),)
+        for name, place in slices.items():
+            assert (vector[place] == parts[name]).all(), name
+        action = random_action(info["action_mask"], rng)
+        vector, *_ = flat.step(action)
+        parts, _, over, _, info = graph.step(action)
+
+
+@pytest.mark.parametrize("observation", ["flat", "graph"])
+def test_nothing_that_is_returned_is_used_again(observation: str) -> None:
+    env = DAGSchedEnv(PAIR, observation=observation)
+    first, info = env.reset()
+    for array in first.values() if observation == "graph" else [first]:
+        array[:] = 1
+    info["action_mask"][:] = 1
+    env.action_masks()[:] = True
+    again = env.step(3)  # illegal
+    assert again[4]["illegal_action"]
+    assert env.action_masks().tolist() == [True, True, False, False]
+    assert again[4]["action_mask"].tolist() == [1, 1, 0, 0]
+    fresh, _ = DAGSchedEnv(PAIR, observation=observation).reset()
+    assert gymnasium.utils.env_checker.data_equivalence(again[0], fresh, exact=True)
+
+
 def test_observations_of_two_steps_share_no_memory() -> None:
     env = DAGSchedEnv(PAIR)
     first, _ = env.reset()
@@ -333,24 +380,6 @@ def test_order_of_calls() -> None:
 # -- rewards -------------------------------------------------------------------------------------
 
 
-@settings(max_examples=30)
-@given(instances(max_tasks=6), st.integers(0, 2**32 - 1))
-def test_returns_of_the_family(instance: Instance, seed: int) -> None:
-    for name in REWARDS:
-        env = DAGSchedEnv(instance, reward=name)
-        actions, total, info = play(env, np.random.default_rng(seed))
-        offset = instance.cp_min / instance.time_scale if name == "lower_bound" else 0.0
-        assert total == pytest.approx(offset - info["slr"], rel=1e-9, abs=1e-9)
-        assert len(actions) == instance.n_tasks
-
-
-def test_reward_terms() -> None:
-    step = Transition(6.0, 8.0, 3.0, 7.0, 2.0, terminated=False)
-    last = step._replace(terminated=True)
-    assert [REWARDS[name](step) for name in sorted(REWARDS)] == [-1.0, -2.0, 0.0]
-    assert [REWARDS[name](last) for name in sorted(REWARDS)] == [-1.0, -2.0, -3.5]
-
-
 def test_own_reward_function() -> None:
     seen: list[Transition] = []
     env = DAGSchedEnv(PAIR, reward=lambda transition: seen.append(transition) or len(seen))
@@ -358,8 +387,8 @@ def test_own_reward_function() -> None:
     assert env.step(3)[1] == -1.0  # illegal: the function is not asked
     assert [env.step(1)[1], env.step(2)[1]] == [1.0, 2.0]
     assert seen == [
-        Transition(3.0, 5.0, 0.0, 4.0, 3.0, False),
-        Transition(5.0, 13.0, 4.0, 13.0, 3.0, True),
+        Transition(3.0, 5.0, 0.0, 4.0, 3.0, False, 5.0),  # HEFT: both tasks on P0
+        Transition(5.0, 13.0, 4.0, 13.0, 3.0, True, 5.0),
     ]
 
 
@@ -412,6 +441,25 @@ def test_generators_and_functions() -> None:
         env.reset()
 
 
+def test_a_suite_by_its_name() -> None:
+    env = DAGSchedEnv("suite:heldout")
+    drawn = set()
+    for seed in range(5):
+        env.reset(seed=seed)
+        drawn.add(env.instance.name)
+    assert len(drawn) > 1
+    assert drawn <= {instance.name for instance in load("heldout")}
+
+
+def test_a_stream_of_instances() -> None:
+    stream = iter([PAIR, Instance([[1.0]], [], [])])
+    env = DAGSchedEnv(lambda rng: next(stream), max_tasks=2, max_processors=2, max_edges=1)
+    env.reset()
+    assert env.instance is PAIR
+    env.reset()
+    assert env.instance.n_tasks == 1
+
+
 def test_reset_takes_an_instance(tmp_path: Path) -> None:
     env = DAGSchedEnv(PAIR, max_tasks=3, max_edges=2)
     other = Instance([[1.0], [1.0], [1.0]], [(0, 1)], [0.0])
@@ -447,10 +495,10 @@ def test_bad_reset_options(options: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"action": "factored"}, "action='factored' is not available: give 'pair'"),
-        ({"observation": "flat"}, "observation='flat' is not available: give 'graph'"),
+        ({"action": "edge"}, "action='edge' is not available: give 'factored' or 'pair' or 'task'"),
+        ({"observation": "box"}, "observation='box' is not available: give 'flat' or 'graph'"),
         ({"render_mode": "human"}, "render_mode='human' is not available: give None or"),
-        ({"reward": "speed"}, "reward='speed' is unknown: give one of lower_bound"),
+        ({"reward": "speed"}, "reward='speed' is unknown: give one of log_reduction"),
         ({"reward": 3}, "reward=3 is unknown"),
         ({"illegal_penalty": -1}, "illegal_penalty=-1"),
         ({"illegal_penalty": float("nan")}, "illegal_penalty=nan"),
@@ -458,6 +506,7 @@ def test_bad_reset_options(options: dict[str, Any], message: str) -> None:
         ({"max_edges": 0}, "max_edges=0 is not at least 1"),
         ({"instances": []}, "instances is an empty list"),
         ({"instances": 5}, "instances is int"),
+        ({"instances": "suite:none"}, "no suite 'none'"),
         ({"instances": [PAIR, 5]}, r"instances\[1\] is int"),
         ({"instances": [PAIR], "max_tasks": 1}, r"instances\[0\] .* has 2 tasks, the env holds 1"),
     ],

@@ -34,7 +34,17 @@ def assert_picture(path):
 def test_there_is_a_test_and_a_line_of_the_readme_for_every_example():
     scripts = {path.name for path in (ROOT / "examples").glob("*.py")}
     readme = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
-    assert scripts == {"quickstart.py", "maskable_ppo.py", "custom_instance.py"}
+    assert scripts == {
+        "adversarial_instance.py",
+        "job_shop.py",
+        "maskable_ppo.py",
+        "own_instance.py",
+        "own_reward.py",
+        "own_scheduler.py",
+        "quickstart.py",
+        "vector_env.py",
+        "workflow_trace.py",
+    }
     assert set(re.findall(r"`python examples/(\w+\.py)", readme)) == scripts
 
 
@@ -57,8 +67,8 @@ def test_quickstart_writes_where_it_is_told(tmp_path):
     assert_picture(picture)
 
 
-def test_custom_instance(tmp_path):
-    output = run("custom_instance.py", "out", directory=tmp_path)
+def test_own_instance(tmp_path):
+    output = run("own_instance.py", "out", directory=tmp_path)
     pattern = r"^(.+): HEFT ([\d.]+), search ([\d.]+), no schedule is below ([\d.]+)$"
     lines = re.findall(pattern, output, re.MULTILINE)
     assert [name for name, *_ in lines] == ["topcuoglu-2002", "video"]
@@ -73,6 +83,52 @@ def test_custom_instance(tmp_path):
         assert bound <= found <= by_heft
         assert_picture(tmp_path / "out" / f"{name}.png")
     assert lines[0][1:3] == ("80.00", "73.00")  # HEFT's published makespan, and the optimum
+
+
+def test_own_reward(tmp_path):
+    output = run("own_reward.py", directory=tmp_path)
+    starts = [line.split()[0] for line in output.splitlines()]
+    assert starts == ["deadline", "deadline", "reduction", "energy"]
+
+
+def test_own_scheduler(tmp_path):
+    output = run("own_scheduler.py", "ratios.png", directory=tmp_path)
+    assert output.startswith("oct_heft passes every check\n")
+    ratios = dict(re.findall(r"^(\w+) +[\d.]+ +([\d.]+) +\d+ +\d+ +\d+", output, re.MULTILINE))
+    assert ratios.keys() == {"heft", "peft", "cpop", "oct_heft"}
+    assert 0.9 < float(ratios["oct_heft"]) < 1.1
+    assert_picture(tmp_path / "ratios.png")
+
+
+def test_vector_env(tmp_path):
+    output = run("vector_env.py", 64, directory=tmp_path)
+    slr = dict(re.findall(r"^(\w+) +.*?SLR ([\d.]+)", output, re.MULTILINE))
+    assert float(slr["earliest_finish_rule"]) < float(slr["random_rule"])
+
+
+def test_job_shop(tmp_path):
+    output = run("job_shop.py", "out", directory=tmp_path)
+    assert re.search(r"\b55\b", output)
+    assert any(path.suffix == ".png" for path in (tmp_path / "out").iterdir())
+
+
+def test_workflow_trace(tmp_path):
+    output = run("workflow_trace.py", "out", directory=tmp_path)
+    found = dict(re.findall(r"^(\w[\w ]*?) +([\d.]+) s  ", output, re.MULTILINE))
+    assert float(found["annealing"]) <= float(found["heft"])
+    assert float(found["annealing"]) >= float(found["no schedule"])
+    instance = io.load(tmp_path / "out" / "montage.json")
+    schedule = Schedule.from_json((tmp_path / "out" / "schedule.json").read_text())
+    schedule.validate(instance)
+    assert (tmp_path / "out" / "montage.html").read_text().startswith("<!DOCTYPE html>")
+    assert_picture(tmp_path / "out" / "montage.png")
+
+
+def test_adversarial_instance(tmp_path):
+    output = run("adversarial_instance.py", "out", directory=tmp_path)
+    ratios = [float(value) for value in re.findall(r"(\d+\.\d+)", output)]
+    assert max(ratios) > 1.2
+    assert any(path.suffix == ".png" for path in (tmp_path / "out").iterdir())
 
 
 @pytest.mark.parametrize(("policy", "at_most"), [("dense", 1.75), ("pairs", 1.3)])

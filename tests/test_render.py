@@ -1,6 +1,7 @@
 """Gantt charts: what is drawn, the files, the errors."""
 
 import dataclasses
+import json
 import os
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -11,9 +12,11 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from dagsched_env.errors import DAGSchedError, MissingExtraError
+from dagsched_env.critical import critical_chain
+from dagsched_env.errors import DAGSchedError, InvalidScheduleError, MissingExtraError
 from dagsched_env.instance import Instance
-from dagsched_env.render import gantt_figure, rgb_array, save_gantt
+from dagsched_env.render import gantt_figure, gantt_page, rgb_array, save, save_gantt
+from dagsched_env.render.comparison import comparison_figure
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import heft
 
@@ -149,3 +152,55 @@ def test_without_matplotlib(
     for draw in (rgb_array, gantt_figure, lambda s, i: save_gantt(s, tmp_path / "a.png", i)):
         with pytest.raises(MissingExtraError, match=r"pip install 'aerl-ds\[plot\]'"):
             draw(schedule, topcuoglu)
+
+
+def embedded(page: str) -> dict:
+    """The data inside an HTML page."""
+    text = page.split('<script type="application/json" id="data">')[1].split("</script>")[0]
+    return json.loads(text)
+
+
+def test_page_holds_the_schedule(topcuoglu: Instance) -> None:
+    schedule = heft(topcuoglu)
+    data = embedded(gantt_page(schedule, topcuoglu))
+    assert data["start"] == schedule.start.tolist()
+    assert data["finish"] == schedule.finish.tolist()
+    assert data["processor"] == schedule.processor.tolist()
+    assert data["edges"] == topcuoglu.edges.tolist()
+    assert data["tasks"] == list(topcuoglu.task_names)
+    assert data["depth"] == [0, 1, 1, 1, 1, 1, 2, 2, 2, 3]
+    assert data["figures"] == "makespan 80 · SLR 1.951"
+    assert [link[0] for link in data["chain"]] == [
+        link.task for link in critical_chain(schedule, topcuoglu)
+    ]
+
+
+def test_page_needs_nothing_else_and_survives_any_name() -> None:
+    name = '</script><script>alert("&")</script><!--'
+    instance = Instance([[1.0]], [], [], task_names=[name], name="@DATA@")
+    page = gantt_page(heft(instance), instance)
+    assert page.count("</script>") == 2
+    assert "http" not in page
+    assert embedded(page)["tasks"] == [name]
+    assert embedded(page)["title"] == "@DATA@ · heft"
+
+
+def test_save_chooses_by_suffix(topcuoglu: Instance, tmp_path: Path) -> None:
+    schedule = heft(topcuoglu)
+    assert save(schedule, tmp_path / "g.html", topcuoglu).read_text().startswith("<!DOCTYPE html>")
+    assert save(schedule, tmp_path / "g.svg", topcuoglu).read_bytes().startswith(MAGIC[".svg"])
+    with pytest.raises(DAGSchedError, match="needs the instance"):
+        save(schedule, tmp_path / "h.html")
+    with pytest.raises(InvalidScheduleError, match="overlap"):
+        save(Schedule([0] * 10, [0.0] * 10, topcuoglu.comp[:, 0]), tmp_path / "h.html", topcuoglu)
+    assert not (tmp_path / "h.html").exists()
+
+
+def test_comparison_figure() -> None:
+    figure = comparison_figure({"a": [1.1, 1.3], "b": [0.9, np.inf]}, "heft", "two")
+    (axes,) = figure.axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["b", "a"]
+    means = [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "D"]
+    assert means == pytest.approx([0.9, 1.2])
+    with pytest.raises(DAGSchedError, match="no finite ratios"):
+        comparison_figure({"a": [np.inf]}, "heft")

@@ -447,7 +447,7 @@ def brute_force(state: State) -> tuple[int, int, float]:
         return 1, 1, state.makespan
     nodes, leaves, best = 1, 0, np.inf
     for task, processor in np.argwhere(state.legal()).tolist():
-        child = state.copy()
+        child = state.clone()
         child.apply(task, processor)
         below = brute_force(child)
         nodes, leaves, best = nodes + below[0], leaves + below[1], min(best, below[2])

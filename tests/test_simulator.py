@@ -1,4 +1,4 @@
-"""State: bounds, undo and copy as properties of random walks; illegal placements; replay."""
+"""State: bounds, undo and clone as properties of random walks; illegal placements; replay."""
 
 import numpy as np
 import pytest
@@ -86,18 +86,28 @@ def test_undo_restores_every_earlier_state(episode: tuple[Instance, int, bool]) 
 
 
 @given(episodes())
-def test_copies_are_independent_and_go_on_alike(episode: tuple[Instance, int, bool]) -> None:
+def test_clones_are_independent_and_go_on_alike(episode: tuple[Instance, int, bool]) -> None:
     instance, seed, insertion = episode
     rng, state = np.random.default_rng(seed), State(instance, insertion=insertion)
     for _ in range(int(rng.integers(instance.n_tasks))):
         state.apply(*random_action(state, rng))
-    before, twin = snapshot(state), state.copy()
+    before, twin = snapshot(state), state.clone()
     while not twin.terminal:
         twin.apply(*random_action(twin, rng))
     assert snapshot(state) == before
     for task in twin.arrays.sequence[state.n_scheduled :].tolist():
         state.apply(task, int(twin.arrays.processor[task]))
     assert snapshot(state) == snapshot(twin)
+
+
+@given(episodes())
+def test_is_ready_is_in_ready(episode: tuple[Instance, int, bool]) -> None:
+    instance, seed, insertion = episode
+    rng, state = np.random.default_rng(seed), State(instance, insertion=insertion)
+    for _ in range(int(rng.integers(instance.n_tasks + 1))):
+        state.apply(*random_action(state, rng))
+    tasks = range(-2, instance.n_tasks + 2)
+    assert [t for t in tasks if state.is_ready(t)] == state.ready().tolist()
 
 
 @pytest.mark.parametrize(

@@ -27,10 +27,9 @@ from aerl_trainer.search.tree import SIMS_DONE, WRITER
 from aerl_trainer.search.worker import SearchWorker
 from aerl_trainer.solver import Policy, SolveResult, load_policy, solve
 from aerl_trainer.training import train
-from aerl_trainer.validator import best_of_schedulers
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
-from dagsched_env.schedulers import SCHEDULERS
+from dagsched_env.schedulers import CONSTRUCTIVE, best_of_portfolio
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +46,7 @@ def check(instance: Instance, result: SolveResult) -> None:
     assert result.lower_bound == instance.lower_bound
     assert result.makespan >= result.lower_bound * (1 - 1e-12)
     assert result.elapsed_s > 0
-    for scheduler in SCHEDULERS.values():
+    for scheduler in CONSTRUCTIVE.values():
         assert result.makespan <= scheduler(instance).makespan
 
 
@@ -76,7 +75,7 @@ def test_more_simulations_are_worth_it(n: int) -> None:
         instance = problem(n, 4, seed)
         result = solve(instance, simulations=500, seed=seed)
         check(instance, result)
-        ratios.append(result.makespan / SCHEDULERS["heft"](instance).makespan)
+        ratios.append(result.makespan / CONSTRUCTIVE["heft"](instance).makespan)
     assert max(ratios) <= 1.0
     assert np.mean(ratios) < 0.97
 
@@ -247,7 +246,7 @@ def test_several_actors_from_a_script(trained: RunDirectory, tmp_path: Path, gui
         output, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
     assert errors == ""
-    best = best_of_schedulers(problem(30, 4, 1)).makespan
+    best = best_of_portfolio(problem(30, 4, 1)).makespan
     lines = [line.split() for line in output.splitlines()]
     assert len(lines) == 2
     assert all(float(makespan) <= best for makespan, _ in lines)
@@ -267,7 +266,7 @@ def test_the_other_actors_get_the_network_and_the_incumbent(
         publish(pool, weights)
 
     monkeypatch.setattr(ProcessPool, "publish", recording)
-    monkeypatch.setattr(solver, "best_of_schedulers", lambda _: strong)
+    monkeypatch.setattr(solver, "best_of_portfolio", lambda _: strong)
     policy = load_policy(trained.path)
     result = solve(instance, simulations=1, actors=2, checkpoint=policy)
     assert result.schedule == strong

@@ -6,8 +6,8 @@ out (Huang, Ontañón 2022, arXiv:2006.14171). It trains on graphs from the fami
 
 A dense network on the padded observation learns slowly and knows one size of problem, so the policy
 is that of ``pair_policy``, which starts from random weights: it is given what HEFT computes, not
-what HEFT decides. It can schedule the larger traces of ``"workflows"`` too, though it has seen no
-such graph in training.
+what HEFT decides. It can schedule the larger traces of ``"workflows_small"`` too, though it has
+seen no such graph in training.
 """
 
 import contextlib
@@ -33,8 +33,8 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from aerl_trainer.baselines.pair_policy import PairObservation, PairPolicy
+from aerl_trainer.evaluation import SUITES
 from aerl_trainer.reporting import print_table
-from aerl_trainer.validator import best_of_schedulers
 from dagsched_env import suites
 from dagsched_env.compare import Row, compare, summarise
 from dagsched_env.errors import DAGSchedError
@@ -42,7 +42,7 @@ from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_text
 from dagsched_env.schedule import Schedule
-from dagsched_env.schedulers import heft
+from dagsched_env.schedulers import best_of_portfolio, heft
 
 __all__ = ["evaluate", "main", "make_env", "scheduler", "train"]
 
@@ -189,12 +189,12 @@ def scheduler(model: MaskablePPO) -> Callable[[Instance], Schedule]:
 def evaluate(model: MaskablePPO, suite: str) -> list[Row]:
     """Rows ``heft``, ``best scheduler`` and ``maskable_ppo``; every schedule is validated."""
     instances = suites.load(suite)
-    contestants = {
+    contestants: dict[str, Callable[[Instance], Schedule]] = {
         "heft": heft,
-        "best scheduler": best_of_schedulers,
+        "best scheduler": best_of_portfolio,
         "maskable_ppo": scheduler(model),
     }
-    return summarise(compare(instances, contestants), instances)
+    return summarise(compare(instances, contestants).makespans, instances)
 
 
 def run(minutes: float = 3.0, run_dir: Path = Path("runs/baseline"), seed: int = 0) -> None:
@@ -210,7 +210,7 @@ def run(minutes: float = 3.0, run_dir: Path = Path("runs/baseline"), seed: int =
     console = Console()
     model = train(minutes, run_dir, seed=seed, console=console)
     results = {}
-    for suite in suites.SUITES:
+    for suite in SUITES:
         rows = evaluate(model, suite)
         instances = rows[0].wins + rows[0].ties + rows[0].losses
         print_table(rows, f"{suite}: {instances} instances, greedy, no search", console=console)

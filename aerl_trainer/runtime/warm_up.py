@@ -13,9 +13,11 @@ from aerl_trainer.records import Task
 from aerl_trainer.search.alone import search_alone
 from aerl_trainer.search.kernels import forget
 from aerl_trainer.search.trajectories import sample_trajectories
+from dagsched_env.bounds import lower_bounds
 from dagsched_env.env import DAGSchedEnv
 from dagsched_env.generators import TopcuogluGenerator
-from dagsched_env.schedulers import SCHEDULERS
+from dagsched_env.schedulers import SCHEDULERS, SEARCHERS
+from dagsched_env.vector_env import DAGSchedVectorEnv
 
 __all__ = ["warm_up"]
 
@@ -27,12 +29,13 @@ def warm_up() -> None:
     config = dataclasses.replace(config, search=search)
     rng = np.random.default_rng(0)
     instance = TopcuogluGenerator(n_tasks=6, n_processors=2)(rng)
-    for scheduler in SCHEDULERS.values():
-        scheduler(instance)
+    for name, scheduler in SCHEDULERS.items():
+        scheduler(instance, **({"max_evaluations": 200} if name in SEARCHERS else {}))
+    lower_bounds(instance)
     float(instance.lower_bound)  # computed when it is first asked for
-    environment = DAGSchedEnv(instance)
-    _, info = environment.reset(seed=0)
-    environment.step(int(info["action_mask"].argmax()))
+    for environment in (DAGSchedEnv(instance), DAGSchedVectorEnv(instance, num_envs=2)):
+        _, info = environment.reset(seed=0)
+        environment.step(info["action_mask"].argmax(axis=-1))
     evaluator = TorchEvaluator(Network(config.network))
     task = Task(0, 0, instance, 0)
     tree, _ = search_alone(task, evaluator, search, tail_weight=1.0, explore=True)

@@ -1,13 +1,62 @@
-"""Random instance families: callables ``rng -> Instance`` that state their largest sizes."""
+"""Random instance families: callables ``rng -> Instance`` that state their largest sizes.
 
+Most are a ``GraphFamily``: they draw a task graph and put it on a platform of
+``dagsched_env.platforms``, given as ``platform=``. ``GENERATORS`` has all by name.
+"""
+
+from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from dagsched_env.generators.topcuoglu import TopcuogluGenerator
+from dagsched_env.generators.chains import ChainsGenerator
+from dagsched_env.generators.cholesky import CholeskyGenerator
+from dagsched_env.generators.daggen import DaggenGenerator
+from dagsched_env.generators.erdos_renyi import ErdosRenyiGenerator
+from dagsched_env.generators.family import GraphFamily
+from dagsched_env.generators.fft import FFTGenerator
+from dagsched_env.generators.fork_join import ForkJoinGenerator
+from dagsched_env.generators.gaussian_elimination import GaussianEliminationGenerator
+from dagsched_env.generators.job_shop import JobShopGenerator
+from dagsched_env.generators.laplace import LaplaceGenerator
+from dagsched_env.generators.layered import LayeredGenerator
+from dagsched_env.generators.lu import LUGenerator
+from dagsched_env.generators.molecular_dynamics import MolecularDynamicsGenerator
+from dagsched_env.generators.qr import QRGenerator
+from dagsched_env.generators.recipes import RecipeGenerator
+from dagsched_env.generators.series_parallel import SeriesParallelGenerator
+from dagsched_env.generators.stencil import StencilGenerator
+from dagsched_env.generators.topcuoglu import TopcuogluGenerator, TopcuogluGraphGenerator
+from dagsched_env.generators.toy import ToyGenerator
+from dagsched_env.generators.trees import InTreeGenerator, OutTreeGenerator
 from dagsched_env.instance import Instance
 
-__all__ = ["Generator", "TopcuogluGenerator"]
+__all__ = [
+    "ChainsGenerator",
+    "CholeskyGenerator",
+    "DaggenGenerator",
+    "ErdosRenyiGenerator",
+    "FFTGenerator",
+    "ForkJoinGenerator",
+    "GENERATORS",
+    "GaussianEliminationGenerator",
+    "Generator",
+    "GraphFamily",
+    "InTreeGenerator",
+    "JobShopGenerator",
+    "LUGenerator",
+    "LaplaceGenerator",
+    "LayeredGenerator",
+    "MolecularDynamicsGenerator",
+    "OutTreeGenerator",
+    "QRGenerator",
+    "RecipeGenerator",
+    "SeriesParallelGenerator",
+    "StencilGenerator",
+    "TopcuogluGenerator",
+    "TopcuogluGraphGenerator",
+    "ToyGenerator",
+]
 
 
 @runtime_checkable
@@ -32,3 +81,29 @@ class Generator(Protocol):
 
     def __call__(self, rng: np.random.Generator, /) -> Instance:
         """Draw one instance; all randomness comes from ``rng``."""
+
+
+GENERATORS: dict[str, Callable[..., Generator]] = {
+    "chains": ChainsGenerator,
+    "cholesky": CholeskyGenerator,
+    "daggen": DaggenGenerator,
+    "erdos_renyi": ErdosRenyiGenerator,
+    "fft": FFTGenerator,
+    "fork_join": ForkJoinGenerator,
+    "gaussian_elimination": GaussianEliminationGenerator,
+    "in_tree": InTreeGenerator,
+    "job_shop": JobShopGenerator,
+    "laplace": LaplaceGenerator,
+    "layered": LayeredGenerator,
+    "lu": LUGenerator,
+    "molecular_dynamics": MolecularDynamicsGenerator,
+    "out_tree": OutTreeGenerator,
+    "qr": QRGenerator,
+    "series_parallel": SeriesParallelGenerator,
+    "stencil": StencilGenerator,
+    "topcuoglu": TopcuogluGenerator,
+    "topcuoglu_graph": TopcuogluGraphGenerator,
+    "toy": ToyGenerator,
+    "wfcommons": RecipeGenerator,
+}
+"""Name of a family → its generator class, sorted."""

@@ -5,18 +5,26 @@ Where the paper leaves a choice open, it is made here and said so: see ``Topcuog
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from dagsched_env.errors import DAGSchedError
+from dagsched_env.choices import (
+    Choices,
+    Range,
+    WholeChoices,
+    as_choices,
+    as_range,
+    check_choices,
+    check_range,
+    draw_choice,
+    draw_range,
+)
+from dagsched_env.generators.family import MEAN_COST, GraphFamily, complete, random_weights
 from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Floats, Ints
+from dagsched_env.workflow import Workflow
 
-__all__ = ["TopcuogluGenerator"]
-
-MEAN_COST = 10.0
-"""w̄_DAG: expected execution time of a task. It only sets the unit of time."""
+__all__ = ["TopcuogluGenerator", "TopcuogluGraphGenerator"]
 
 
 @dataclass(frozen=True)
@@ -44,45 +52,44 @@ class TopcuogluGenerator:
         DAGSchedError: an argument is out of its range; the message names it.
     """
 
-    n_tasks: int | tuple[int, int] = (20, 100)
-    n_processors: int | tuple[int, ...] = (4, 8)
-    shape: float | tuple[float, ...] = (0.5, 1.0, 2.0)
-    out_degree: int | tuple[int, int] = (1, 5)
-    ccr: float | tuple[float, ...] = (0.1, 0.5, 1.0, 5.0, 10.0)
-    beta: float | tuple[float, ...] = (0.1, 0.25, 0.5, 0.75, 1.0)
+    n_tasks: Range = (20, 100)
+    n_processors: WholeChoices = (4, 8)
+    shape: Choices = (0.5, 1.0, 2.0)
+    out_degree: Range = (1, 5)
+    ccr: Choices = (0.1, 0.5, 1.0, 5.0, 10.0)
+    beta: Choices = (0.1, 0.25, 0.5, 0.75, 1.0)
 
     def __post_init__(self) -> None:
-        _check_range("n_tasks", self.n_tasks)
-        _check_range("out_degree", self.out_degree)
-        _check_choices("n_processors", self.n_processors, at_least=1, whole=True)
-        _check_choices("shape", self.shape, above=0)
-        _check_choices("ccr", self.ccr, at_least=0)
-        _check_choices("beta", self.beta, at_least=0, at_most=2)
+        check_range("n_tasks", self.n_tasks)
+        check_range("out_degree", self.out_degree)
+        check_choices("n_processors", self.n_processors, at_least=1, whole=True)
+        check_choices("shape", self.shape, above=0)
+        check_choices("ccr", self.ccr, at_least=0)
+        check_choices("beta", self.beta, at_least=0, at_most=2)
 
     @property
     def max_tasks(self) -> int:
         """Largest n."""
-        return _as_range(self.n_tasks)[1]
+        return as_range(self.n_tasks)[1]
 
     @property
     def max_processors(self) -> int:
         """Largest p."""
-        return int(max(_as_choices(self.n_processors)))
+        return int(max(as_choices(self.n_processors)))
 
     @property
     def max_edges(self) -> int:
         """Largest number of edges: one parent a task plus the out-degrees, or the complete DAG."""
-        n, degree = self.max_tasks, _as_range(self.out_degree)[1]
-        return min((degree + 1) * (n - 1), n * (n - 1) // 2)
+        return _max_edges(self.max_tasks, self.out_degree)
 
     def __call__(self, rng: np.random.Generator) -> Instance:
         """Draw one instance."""
-        n = _draw_range(self.n_tasks, rng)
-        p = int(_draw_choice(self.n_processors, rng))
-        alpha = _draw_choice(self.shape, rng)
-        ccr = _draw_choice(self.ccr, rng)
-        beta = _draw_choice(self.beta, rng)
-        edges = _edges(_level_sizes(n, alpha, rng), _as_range(self.out_degree), rng)
+        n = draw_range(self.n_tasks, rng)
+        p = int(draw_choice(self.n_processors, rng))
+        alpha = draw_choice(self.shape, rng)
+        ccr = draw_choice(self.ccr, rng)
+        beta = draw_choice(self.beta, rng)
+        edges = _edges(_level_sizes(n, alpha, rng), as_range(self.out_degree), rng)
         comp = _costs(n, p, beta, rng)
         return Instance(
             comp,
@@ -92,7 +99,53 @@ class TopcuogluGenerator:
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class TopcuogluGraphGenerator(GraphFamily):
+    """The graphs of ``TopcuogluGenerator`` with random weights, on any platform.
+
+    Args:
+        platform: draws the processors.
+        n_tasks: n, or an inclusive range (low, high) of it.
+        shape: α > 0, or choices of it; large = wide and short.
+        out_degree: successors of a task before the last level, or an inclusive range of them.
+
+    Raises:
+        DAGSchedError: an argument is out of its range; the message names it.
+    """
+
+    n_tasks: Range = (20, 100)
+    shape: Choices = (0.5, 1.0, 2.0)
+    out_degree: Range = (1, 5)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_range("n_tasks", self.n_tasks)
+        check_range("out_degree", self.out_degree)
+        check_choices("shape", self.shape, above=0)
+
+    @property
+    def max_tasks(self) -> int:
+        """Largest n."""
+        return as_range(self.n_tasks)[1]
+
+    @property
+    def max_edges(self) -> int:
+        """Largest number of edges: one parent a task plus the out-degrees, or the complete DAG."""
+        return _max_edges(self.max_tasks, self.out_degree)
+
+    def workflow(self, rng: np.random.Generator) -> Workflow:
+        """Draw the task graph alone."""
+        n = draw_range(self.n_tasks, rng)
+        alpha = draw_choice(self.shape, rng)
+        edges = _edges(_level_sizes(n, alpha, rng), as_range(self.out_degree), rng)
+        return random_weights(n, edges, rng, name=f"topcuoglu-n{n}-alpha{alpha:g}")
+
+
 # -- the graph ---------------------------------------------------------------------------------
+
+
+def _max_edges(n: int, out_degree: Range) -> int:
+    return min((as_range(out_degree)[1] + 1) * (n - 1), complete(n))
 
 
 def _level_sizes(n: int, alpha: float, rng: np.random.Generator) -> Ints:
@@ -112,24 +165,40 @@ def _edges(
     sizes: Ints, out_degree: tuple[int, int], rng: np.random.Generator
 ) -> list[tuple[int, int]]:
     """Sorted edges of a graph whose tasks are numbered level by level."""
-    first = np.concatenate(([0], np.cumsum(sizes)))
-    n = int(first[-1])
-    wanted = rng.integers(out_degree[0], out_degree[1] + 1, size=n)
-    children: list[set[int]] = [set() for _ in range(n)]
+    first = [0, *np.cumsum(sizes).tolist()]
+    n = first[-1]
+    wanted = rng.integers(out_degree[0], out_degree[1] + 1, size=n).tolist()
+    children: list[list[int]] = [[] for _ in range(n)]
     for level in range(1, len(sizes)):
-        above = np.arange(first[level - 1], first[level])
+        above = range(first[level - 1], first[level])
+        free = [task for task in above if wanted[task] > 0]
         for task in range(first[level], first[level + 1]):
-            free = above[wanted[above] > 0]
-            parent = int(rng.choice(free if free.size else above))
-            children[parent].add(task)
+            candidates = free or above
+            parent = candidates[int(rng.integers(len(candidates)))]
+            children[parent].append(task)
             wanted[parent] -= 1
+            if wanted[parent] == 0:
+                free.remove(parent)
     for level in range(len(sizes) - 1):
-        for task in range(first[level], first[level + 1]):
-            later = [t for t in range(first[level + 1], n) if t not in children[task]]
-            count = min(int(wanted[task]), len(later))
+        start = first[level + 1]
+        for task in range(first[level], start):
+            others = n - start - len(children[task])
+            count = min(wanted[task], others)
             if count > 0:
-                children[task].update(rng.choice(later, size=count, replace=False).tolist())
+                picks = rng.choice(others, size=count, replace=False).tolist()
+                children[task] += _skipping(children[task], start, picks)
     return [(task, child) for task in range(n) for child in sorted(children[task])]
+
+
+def _skipping(taken: list[int], start: int, picks: list[int]) -> list[int]:
+    """The tasks that ``picks`` count from ``start`` on where the sorted ``taken`` are left out."""
+    tasks = []
+    for pick in picks:
+        task = start + pick
+        for other in taken:
+            task += task >= other
+        tasks.append(task)
+    return tasks
 
 
 # -- the numbers -------------------------------------------------------------------------------
@@ -151,57 +220,3 @@ def _data(m: int, mean: float, rng: np.random.Generator) -> Floats:
 def _mean(array: Floats) -> float:
     """Correctly rounded, so that instances are equal bit by bit on every machine."""
     return math.fsum(array.ravel().tolist()) / max(array.size, 1)
-
-
-# -- arguments ---------------------------------------------------------------------------------
-
-
-def _as_range(value: int | tuple[int, int]) -> tuple[int, int]:
-    return value if isinstance(value, tuple) else (value, value)
-
-
-def _as_choices(value: float | tuple[float, ...]) -> tuple[float, ...]:
-    return value if isinstance(value, tuple) else (value,)
-
-
-def _draw_range(value: int | tuple[int, int], rng: np.random.Generator) -> int:
-    low, high = _as_range(value)
-    return int(rng.integers(low, high + 1))
-
-
-def _draw_choice(value: float | tuple[float, ...], rng: np.random.Generator) -> float:
-    choices = _as_choices(value)
-    return choices[int(rng.integers(len(choices)))]
-
-
-def _is_number(value: Any, *, whole: bool) -> bool:
-    kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
-    return isinstance(value, kinds) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _check_range(name: str, value: Any) -> None:
-    bounds = value if isinstance(value, tuple) else (value, value)
-    if len(bounds) != 2 or not all(_is_number(bound, whole=True) for bound in bounds):
-        raise DAGSchedError(f"{name} is {value!r}: give a whole number or a tuple (low, high)")
-    if not 1 <= bounds[0] <= bounds[1]:
-        raise DAGSchedError(f"{name} is {value!r}: it needs 1 <= low <= high")
-
-
-def _check_choices(
-    name: str,
-    value: Any,
-    *,
-    at_least: float = -math.inf,
-    above: float = -math.inf,
-    at_most: float = math.inf,
-    whole: bool = False,
-) -> None:
-    choices = value if isinstance(value, tuple) else (value,)
-    kind = "whole number" if whole else "finite number"
-    if not choices or not all(_is_number(choice, whole=whole) for choice in choices):
-        raise DAGSchedError(f"{name} is {value!r}: give a {kind} or a tuple of choices")
-    for choice in choices:
-        if not (at_least <= choice <= at_most and choice > above):
-            limits = [f"> {above:g}"] if math.isfinite(above) else [f">= {at_least:g}"]
-            limits += [f"<= {at_most:g}"] if math.isfinite(at_most) else []
-            raise DAGSchedError(f"{name} has {choice!r}: it needs to be {' and '.join(limits)}")

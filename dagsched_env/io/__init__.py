@@ -1,68 +1,167 @@
-"""Instances from files and into files; the format is recognised by its content."""
+"""Instances from files and into files; the format is recognised by suffix or content.
 
-import json
+=============  ==================  ====  =====  ===============================================
+format         suffix              read  write  carries
+=============  ==================  ====  =====  ===============================================
+json           .json               yes   yes    instance, all of it, exactly
+wfformat       .wfformat.json      yes   yes    workflow (versions 1.4 to 1.6); written as 1.5
+                                                with the instance in a key of its own, exactly
+dax            .dax, .xml          yes   no     workflow
+stg            .stg                yes   no     workflow, every edge one unit of data
+dot            .dot, .gv           yes   yes    instance, exactly, and a schedule; or workflow
+graphml        .graphml            yes   yes    instance, exactly, and a schedule; or workflow
+csv            .csv (a directory)  yes   yes    instance, exactly, and a schedule
+job_shop       .jsp, .jss          yes   no     instance without communication
+fjsp           .fjs, .fjsp         yes   no     instance without communication
+chrome_trace   .trace.json         no    yes    schedule (chrome://tracing, ui.perfetto.dev)
+=============  ==================  ====  =====  ===============================================
+
+An instance describes its processors itself; a workflow is put onto the ``platform`` that is passed
+to ``load``. DOT and GraphML hold an instance where their nodes have the attribute ``comp``. STG
+files say nothing about communication: the platform's ``ccr`` or bandwidth does. XML needs the extra
+``formats``. Schedules are drawn but not read back; ``Schedule.to_json`` is their own format.
+Graphs of networkx: ``Instance.from_networkx``, or ``workflow_from_networkx`` without cost vectors.
+"""
+
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
-from dagsched_env.errors import DAGSchedError, FormatError
+from dagsched_env.errors import DAGSchedError, MissingExtraError
 from dagsched_env.instance import Instance
-from dagsched_env.io import own_json, wfformat
-from dagsched_env.io.atomic import write_text
+from dagsched_env.io.atomic import write_folder, write_text
+from dagsched_env.io.csv_trio import FILES
+from dagsched_env.io.formats import FORMATS, Format, by_suffix
+from dagsched_env.io.networkx_workflow import workflow_from_networkx
+from dagsched_env.io.numbers import MOST_PROCESSORS
+from dagsched_env.io.recognise import check_name, recognise
+from dagsched_env.io.source import Source
 from dagsched_env.io.traces import BUNDLED, bundled
 from dagsched_env.platforms import Platform, RandomPlatform
+from dagsched_env.schedule import Schedule
+from dagsched_env.workflow import Workflow
 
-__all__ = ["BUNDLED", "Platform", "RandomPlatform", "bundled", "load", "save"]
+__all__ = [
+    "BUNDLED",
+    "FORMATS",
+    "Equips",
+    "Format",
+    "Platform",
+    "RandomPlatform",
+    "bundled",
+    "load",
+    "save",
+    "workflow_from_networkx",
+]
+
+
+class Equips(Protocol):
+    """What turns a workflow into an instance: ``Platform``, ``RandomPlatform``, or your own."""
+
+    def equip(self, workflow: Workflow) -> Instance: ...
 
 
 def load(
-    path: str | PathLike[str], *, platform: Platform | RandomPlatform | None = None
+    path: str | PathLike[str],
+    *,
+    platform: Equips | None = None,
+    format: str | None = None,
 ) -> Instance:
-    """Read a problem from own JSON or from a WfFormat 1.5 or 1.6 trace.
+    """Read a problem from a file of any format that can be read.
 
     Args:
-        path: the file, or the name of a bundled trace where no such file exists.
-        platform: the processors to run a trace on; ``RandomPlatform()`` when None. Own JSON
-            describes its processors itself, so it takes none.
+        path: the file (for CSV the directory), or the name of a bundled trace where no such file
+            exists.
+        platform: the processors to run a workflow on; ``RandomPlatform()`` when None. A file that
+            describes its processors itself takes none.
+        format: a key of ``FORMATS``; recognised when None.
 
     Raises:
         FormatError: the file is no such format; the message names the file and the place in it.
         InvalidInstanceError: it is, but its numbers are no valid problem (a cycle, for example).
+        DAGSchedError: a platform for a file that has its own, or an unknown or write-only format.
+        MissingExtraError: XML, and the extra ``formats`` is not installed.
         OSError: the file cannot be read.
     """
     named = str(path) in BUNDLED and not Path(path).exists()
-    content = (bundled(str(path)) if named else Path(path)).read_bytes()
+    source = Source(bundled(str(path)) if named else Path(path))
     try:
-        return _parse(content, platform)
+        return _read(source, platform, format)
+    except MissingExtraError:
+        raise
+    except DAGSchedError as error:
+        raise type(error)(f"{path}: {_shortened(str(error))}") from None
+
+
+def save(
+    instance: Instance,
+    path: str | PathLike[str],
+    *,
+    format: str | None = None,
+    schedule: Schedule | None = None,
+) -> None:
+    """Write a problem, and a schedule where the format shows one; whole or not at all.
+
+    ``load`` reads every format back exactly; what a format cannot carry is refused, not dropped.
+
+    Args:
+        instance: the problem.
+        path: the file, or the directory for CSV.
+        format: a key of ``FORMATS``; by the suffix of ``path`` when None, own JSON without one.
+        schedule: a valid schedule of the instance.
+
+    Raises:
+        DAGSchedError: an unknown or read-only format, a schedule that the format has no place for
+            or needs, a name that it cannot carry, or more than 4096 processors.
+        InvalidScheduleError: the schedule is not valid.
+        OSError: the file cannot be written; what was there is untouched.
+    """
+    try:
+        content = _write(instance, Path(path), format, schedule)
     except DAGSchedError as error:
         raise type(error)(f"{path}: {error}") from None
+    if isinstance(content, str):
+        write_text(path, content)
+    else:
+        write_folder(path, content, replaceable=FILES)
 
 
-def save(instance: Instance, path: str | PathLike[str]) -> None:
-    """Write own JSON; the file appears whole or not at all. ``load`` reads it back exactly."""
-    write_text(path, own_json.dump(instance))
+def _shortened(message: str) -> str:
+    """The message, its middle left out where names from a file make it long."""
+    return message if len(message) <= 280 else f"{message[:180]} … {message[-90:]}"
 
 
-def _parse(content: bytes, platform: Platform | RandomPlatform | None) -> Instance:
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise FormatError(f"not UTF-8 text: {error}") from None
-    record = _json(text)
-    if own_json.recognises(record):
-        if platform is not None:
-            raise DAGSchedError("own JSON describes its processors itself: leave platform out")
-        return own_json.parse(text)
-    if wfformat.recognises(record):
-        return (platform or RandomPlatform()).equip(wfformat.parse(record))
-    raise FormatError(
-        'unknown format: the top level needs "format": "dagsched-instance", or "workflow" of a '
-        "WfFormat trace"
-    )
+def _read(source: Source, platform: Equips | None, format: str | None) -> Instance:
+    if format is not None:
+        check_name(format)
+    found = FORMATS[format or recognise(source)]
+    if found.read is None:
+        raise DAGSchedError(f"{found.title} is only written: read the file it was made from")
+    content = found.read(source)
+    if isinstance(content, Workflow):
+        return (platform or RandomPlatform()).equip(content)
+    if platform is not None:
+        raise DAGSchedError(f"{found.title} describes its processors itself: leave platform out")
+    return content
 
 
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"not JSON: {error}") from None
+def _write(
+    instance: Instance, path: Path, format: str | None, schedule: Schedule | None
+) -> str | dict[str, str]:
+    if format is not None:
+        check_name(format)
+    name = format or by_suffix(path.name) or ("json" if not path.suffix else None)
+    chosen = FORMATS[name] if name is not None else None
+    if chosen is None or chosen.write is None:
+        problem = "unknown suffix" if chosen is None else f"{chosen.title} is only read"
+        writable = [key for key, value in FORMATS.items() if value.write is not None]
+        raise DAGSchedError(f"{problem}: name a format of {', '.join(writable)}")
+    if instance.n_processors > MOST_PROCESSORS:
+        raise DAGSchedError(f"more than {MOST_PROCESSORS} processors would not be read back")
+    if schedule is not None:
+        if chosen.schedule == "none":
+            raise DAGSchedError(
+                f"{chosen.title} has no place for a schedule: Schedule.to_json writes one"
+            )
+        schedule.validate(instance)
+    return chosen.write(instance, schedule)

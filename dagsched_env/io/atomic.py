@@ -1,10 +1,14 @@
-"""Files that appear whole or not at all."""
+"""Files and directories that appear whole or not at all."""
 
 import os
+import shutil
+from collections.abc import Collection, Mapping
 from os import PathLike
 from pathlib import Path
 
-__all__ = ["write_text"]
+from dagsched_env.errors import DAGSchedError
+
+__all__ = ["write_folder", "write_text"]
 
 
 def write_text(path: str | PathLike[str], text: str) -> None:
@@ -21,13 +25,61 @@ def write_text(path: str | PathLike[str], text: str) -> None:
         return
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        with temporary.open("w", encoding="utf-8") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
+        _write_synced(temporary, text)
         os.replace(temporary, target)
     except BaseException as error:
         temporary.unlink(missing_ok=True)
         if isinstance(error, OSError):
             error.filename, error.filename2 = str(target), None
         raise
+
+
+def write_folder(
+    path: str | PathLike[str], files: Mapping[str, str], *, replaceable: Collection[str]
+) -> None:
+    """Write a directory of UTF-8 texts under a temporary name beside ``path``, then rename it.
+
+    A directory that is already there is replaced as a whole. (Two renames: if the process is killed
+    between them, the old one is left whole under a name that ends in ``.old``.)
+
+    Args:
+        path: the directory.
+        files: text of each file in it.
+        replaceable: names that an old directory may hold; it is not replaced if it holds others.
+
+    Raises:
+        DAGSchedError: something else is at ``path``.
+        OSError: the directory cannot be written; what was at ``path`` is untouched.
+    """
+    target = Path(path)
+    if target.exists() and not target.is_dir():
+        raise DAGSchedError(f"{target} is not a directory: remove it, or choose another name")
+    exists = target.exists()
+    strangers = sorted(set(os.listdir(target)) - set(replaceable)) if exists else []
+    if strangers:
+        raise DAGSchedError(f"{target} holds {strangers[0]!r} too: choose another directory")
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    old = target.with_name(f".{target.name}.{os.getpid()}.old")
+    try:
+        temporary.mkdir()
+        for name, text in files.items():
+            _write_synced(temporary / name, text)
+        if exists:
+            os.rename(target, old)
+        os.rename(temporary, target)
+    except BaseException as error:
+        if old.exists() and not target.exists():
+            os.rename(old, target)
+        shutil.rmtree(temporary, ignore_errors=True)
+        if isinstance(error, OSError):
+            error.filename, error.filename2 = str(target), None
+        raise
+    if exists:
+        shutil.rmtree(old)
+
+
+def _write_synced(path: Path, text: str) -> None:
+    with path.open("w", encoding="utf-8") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())

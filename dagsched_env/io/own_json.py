@@ -3,6 +3,7 @@
 from typing import Any
 
 from dagsched_env.instance import JSON_FORMAT, Instance
+from dagsched_env.io.numbers import check_processors
 
 __all__ = ["dump", "parse", "recognises"]
 
@@ -12,8 +13,11 @@ def recognises(record: Any) -> bool:
     return isinstance(record, dict) and record.get("format") == JSON_FORMAT
 
 
-def parse(text: str) -> Instance:
-    """Read ``dump``; raises FormatError or InvalidInstanceError."""
+def parse(record: Any, text: str) -> Instance:
+    """Read ``dump``, given as ``text`` and parsed; raises FormatError or InvalidInstanceError."""
+    comp = record.get("comp") if recognises(record) else None
+    if isinstance(comp, list) and comp and isinstance(comp[0], list) and comp[0]:
+        check_processors(len(comp[0]), "comp")
     return Instance.from_json(text)
 
 

@@ -1,4 +1,4 @@
-"""The real workflow traces that come with the package."""
+"""The real workflow traces, and the job shop, that come with the package."""
 
 from importlib.resources import files
 from pathlib import Path
@@ -9,20 +9,33 @@ __all__ = ["BUNDLED", "bundled"]
 
 FILES = {
     "1000genome": "1000genome-chameleon-2ch-100k-001.json",
+    "blast": "blast-chameleon-small-001.json",
+    "bwa": "bwa-chameleon-small-001.json",
+    "cycles": "cycles-chameleon-1l-1c-9p-001.json",
     "epigenomics": "epigenomics-chameleon-hep-1seq-100k-001.json",
     "montage": "montage-chameleon-2mass-005d-001.json",
+    "sarek": "sarek-dirt02-001.json",
+    "seismology": "seismology-chameleon-100p-001.json",
+    "soykb": "soykb-chameleon-10fastq-10ch-001.json",
+    "srasearch": "srasearch-chameleon-10a-001.json",
+    "viralrecon": "viralrecon-dirt02-001.json",
 }
 
+JOB_SHOPS = {"ft06": "ft06.txt"}
+
 BUNDLED = tuple(FILES)
-"""Names of the traces, sorted."""
+"""Names of the workflow traces, sorted."""
 
 
 def bundled(name: str) -> Path:
-    """Path of a trace, for ``load``; the data folder's README says where they come from.
+    """Path of a trace or of the job shop ``ft06``, for ``load``.
+
+    The data folder's README says where they come from.
 
     Raises:
-        DAGSchedError: there is no trace of that name.
+        DAGSchedError: there is nothing of that name.
     """
-    if name not in FILES:
-        raise DAGSchedError(f"no bundled trace {name!r}: there are {', '.join(BUNDLED)}")
-    return Path(str(files("dagsched_env"))) / "data" / FILES[name]
+    known = FILES | JOB_SHOPS
+    if name not in known:
+        raise DAGSchedError(f"no bundled trace {name!r}: there are {', '.join(known)}")
+    return Path(str(files("dagsched_env"))) / "data" / known[name]

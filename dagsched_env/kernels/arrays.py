@@ -1,4 +1,4 @@
-"""The two groups of arrays that kernels pass around, with their shapes.
+"""The groups of arrays that kernels pass around, with their shapes.
 
 ``n`` tasks, ``p`` processors, ``m`` edges. A NamedTuple of arrays is a plain argument to numba.
 """
@@ -8,7 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["UNSCHEDULED", "InstanceArrays", "Floats", "Ints", "StateArrays", "allocate_state"]
+__all__ = [
+    "UNSCHEDULED",
+    "Floats",
+    "InstanceArrays",
+    "Ints",
+    "Placements",
+    "StateArrays",
+    "allocate_state",
+]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -60,6 +68,21 @@ class StateArrays(NamedTuple):
     touched: npt.NDArray[np.bool_]  # [n] scratch
     counts: Ints  # [2] scheduled tasks, ready tasks
     totals: Floats  # [2] makespan so far, lower bound on the final makespan
+
+
+class Placements(NamedTuple):
+    """The part of a partial schedule that a list scheduler needs; made inside ``kernels.lists``.
+
+    The busy intervals are as in ``StateArrays``.
+    """
+
+    processor: Ints  # [n] UNSCHEDULED or the processor
+    start: Floats  # [n] valid where scheduled
+    finish: Floats  # [n] valid where scheduled
+    slot_start: Floats  # [p, n]
+    slot_finish: Floats  # [p, n]
+    slot_count: Ints  # [p]
+    largest_gap: Floats  # [p] no idle gap between the busy intervals is longer
 
 
 def allocate_state(n: int, p: int) -> StateArrays:

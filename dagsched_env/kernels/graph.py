@@ -5,7 +5,7 @@ import numpy as np
 from dagsched_env.kernels.arrays import Floats, Ints
 from dagsched_env.kernels.jit import kernel
 
-__all__ = ["compress", "topological_order"]
+__all__ = ["compress", "depths", "topological_order"]
 
 
 @kernel
@@ -57,3 +57,13 @@ def topological_order(succ_ptr: Ints, succ_task: Ints, pred_ptr: Ints) -> Ints:
                 queue[tail] = s
                 tail += 1
     return queue[:tail]
+
+
+@kernel
+def depths(pred_ptr: Ints, pred_task: Ints, topo: Ints) -> Ints:
+    """``[n]`` number of edges on the longest path from a source to each task."""
+    depth = np.zeros(topo.shape[0], dtype=np.int64)
+    for t in topo:
+        for e in range(pred_ptr[t], pred_ptr[t + 1]):
+            depth[t] = max(depth[t], depth[pred_task[e]] + 1)
+    return depth

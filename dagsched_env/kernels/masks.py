@@ -12,8 +12,9 @@ __all__ = ["legal_pairs"]
 @kernel
 def legal_pairs(g: InstanceArrays, s: StateArrays, out: npt.NDArray[np.bool_]) -> None:
     """Write True into ``out[n, p]`` where a ready task may run on a processor, False elsewhere."""
+    comp, ready, n_ready = g.comp, s.ready, s.counts[1]
     out[:] = False
-    for i in range(s.counts[1]):
-        t = s.ready[i]
-        for q in range(g.comp.shape[1]):
-            out[t, q] = g.comp[t, q] != np.inf
+    for i in range(n_ready):
+        t = ready[i]
+        for q in range(comp.shape[1]):
+            out[t, q] = comp[t, q] != np.inf

@@ -1,7 +1,6 @@
-"""Static task priorities: rank_u and rank_d of HEFT, the optimistic cost table of PEFT.
+"""Static task priorities: rank_u and rank_d of HEFT, and the order that a rank gives.
 
-Sources: Topcuoglu, Hariri, Wu 2002, IEEE TPDS 13(3), eqs. 8 and 11 (``rank_u``, ``rank_d``);
-Arabnejad, Barbosa 2014, IEEE TPDS 25(3), eq. 5 (``oct_table``).
+Source: Topcuoglu, Hariri, Wu 2002, IEEE TPDS 13(3), eqs. 8 and 11 (``rank_u``, ``rank_d``).
 """
 
 import numpy as np
@@ -9,7 +8,7 @@ import numpy as np
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.jit import kernel
 
-__all__ = ["RANK_TOLERANCE", "oct_table", "order_by_rank", "rank_d", "rank_u"]
+__all__ = ["RANK_TOLERANCE", "order_by_rank", "rank_d", "rank_u", "upward_rank"]
 
 RANK_TOLERANCE = 1e-9
 """Ranks and finish times closer than this (relative) count as equal."""
@@ -18,15 +17,23 @@ RANK_TOLERANCE = 1e-9
 @kernel
 def rank_u(g: InstanceArrays) -> Floats:
     """Upward rank: mean length of the longest path from each task to an exit. Shape ``[n]``."""
+    return upward_rank(g, g.mean_comp, True)
+
+
+@kernel
+def upward_rank(g: InstanceArrays, cost: Floats, communication: bool) -> Floats:
+    """``rank_u`` with the node weights ``cost[n]``, mean communication or none. Shape ``[n]``."""
     n = g.topo.shape[0]
     rank = np.zeros(n, dtype=np.float64)
     for i in range(n - 1, -1, -1):
         t = g.topo[i]
         longest = 0.0
         for e in range(g.succ_ptr[t], g.succ_ptr[t + 1]):
-            mean_comm = g.mean_link[0] + g.succ_data[e] * g.mean_link[1]
+            mean_comm = 0.0
+            if communication:
+                mean_comm = g.mean_link[0] + g.succ_data[e] * g.mean_link[1]
             longest = max(longest, mean_comm + rank[g.succ_task[e]])
-        rank[t] = g.mean_comp[t] + longest
+        rank[t] = cost[t] + longest
     return rank
 
 
@@ -45,29 +52,6 @@ def rank_d(g: InstanceArrays) -> Floats:
 
 
 @kernel
-def oct_table(g: InstanceArrays) -> Floats:
-    """Optimistic cost from each (task, processor) to the end of an exit task. Shape ``[n, p]``.
-
-    ``OCT(t, q) = max_s min_w [OCT(s, w) + comp(s, w) + c̄(t, s)·(w ≠ q)]`` over successors s and
-    their eligible processors w. The inner minimum needs only the best w overall and w = q.
-    """
-    n, p = g.comp.shape
-    table = np.zeros((n, p), dtype=np.float64)
-    for i in range(n - 1, -1, -1):
-        t = g.topo[i]
-        for e in range(g.succ_ptr[t], g.succ_ptr[t + 1]):
-            s = g.succ_task[e]
-            mean_comm = g.mean_link[0] + g.succ_data[e] * g.mean_link[1]
-            elsewhere = np.inf
-            for w in range(p):
-                elsewhere = min(elsewhere, table[s, w] + g.comp[s, w])
-            for q in range(p):
-                stay = table[s, q] + g.comp[s, q]
-                table[t, q] = max(table[t, q], min(stay, elsewhere + mean_comm))
-    return table
-
-
-@kernel
 def order_by_rank(rank: Floats, topo_position: Ints) -> Ints:
     """Tasks by decreasing rank; ranks equal within the tolerance keep their topological order.
 
@@ -82,7 +66,8 @@ def order_by_rank(rank: Floats, topo_position: Ints) -> Ints:
             above, below = rank[order[i - 1]], rank[order[i]]
             if above - below <= RANK_TOLERANCE * max(abs(above), abs(below)):
                 continue
-        run = order[first:i]
-        order[first:i] = run[np.argsort(topo_position[run], kind="mergesort")]
+        if i - first > 1:
+            run = order[first:i]
+            order[first:i] = run[np.argsort(topo_position[run], kind="mergesort")]
         first = i
     return order

@@ -1,8 +1,6 @@
 """When and where a task fits on a processor: data arrival and insertion-based earliest start."""
 
-import numpy as np
-
-from dagsched_env.kernels.arrays import InstanceArrays, StateArrays
+from dagsched_env.kernels.arrays import InstanceArrays, Placements, StateArrays
 from dagsched_env.kernels.jit import kernel
 
 __all__ = ["communication", "data_ready_time", "earliest_slot"]
@@ -29,7 +27,7 @@ def data_ready_time(g: InstanceArrays, s: StateArrays, task: int, q: int) -> flo
 
 @kernel
 def earliest_slot(
-    s: StateArrays, q: int, ready: float, duration: float, insertion: bool
+    s: StateArrays | Placements, q: int, ready: float, duration: float, insertion: bool
 ) -> tuple[int, float]:
     """Index and start time of the earliest slot of ``duration`` on ``q`` not before ``ready``.
 
@@ -42,7 +40,13 @@ def earliest_slot(
     last_finish = s.slot_finish[q, count - 1]
     if not insertion or ready >= last_finish:
         return count, max(ready, last_finish)
-    first = np.searchsorted(s.slot_finish[q, :count], ready, side="right")
+    first, behind = 0, count - 1  # bisect for the first interval that finishes after `ready`
+    while first < behind:
+        middle = (first + behind) // 2
+        if s.slot_finish[q, middle] <= ready:
+            first = middle + 1
+        else:
+            behind = middle
     candidate = ready
     if first > 0:
         candidate = max(ready, s.slot_finish[q, first - 1])

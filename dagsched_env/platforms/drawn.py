@@ -11,6 +11,7 @@ import numpy.typing as npt
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Floats
+from dagsched_env.platforms.unrelated import Unrelated
 from dagsched_env.workflow import Workflow
 
 __all__ = ["Platform", "RandomPlatform"]
@@ -60,6 +61,15 @@ class Platform:
     def __repr__(self) -> str:
         return f"Platform(speeds={self.speeds.tolist()})"
 
+    @property
+    def max_processors(self) -> int:
+        """p: as a ``PlatformModel``, it draws always the same."""
+        return self.n_processors
+
+    def __call__(self, workflow: Workflow, rng: np.random.Generator, /) -> Instance:
+        """The same as ``equip``; nothing is drawn from ``rng``."""
+        return self.equip(workflow)
+
     def equip(self, workflow: Workflow) -> Instance:
         """The workflow on these processors."""
         return Instance(
@@ -106,29 +116,8 @@ class RandomPlatform:
 
     def equip(self, workflow: Workflow) -> Instance:
         """The workflow on such processors."""
-        rng = np.random.default_rng(self.seed)
-        factors = rng.random((workflow.runtimes.shape[0], self.n_processors))
-        comp = workflow.runtimes[:, None] * (1.0 - self.beta / 2.0 + self.beta * factors)
-        return Instance(
-            comp,
-            workflow.edges,
-            self._seconds(workflow.data, comp),
-            task_names=workflow.tasks,
-            name=workflow.name,
-        )
-
-    def _seconds(self, data: Floats, comp: Floats) -> Floats:
-        """Bytes to seconds; the means are correctly rounded, so equal on every machine."""
-        largest = data.max(initial=0.0)
-        if largest == 0:
-            return data
-        share = data / largest
-        seconds: Floats = share * (self.ccr * _mean(comp) / _mean(share))
-        return seconds
-
-
-def _mean(array: Floats) -> float:
-    return math.fsum(array.ravel().tolist()) / array.size
+        model = Unrelated(n_processors=self.n_processors, beta=self.beta, ccr=self.ccr)
+        return model(workflow, np.random.default_rng(self.seed))
 
 
 def _check_whole(name: str, value: Any, *, least: int) -> None:

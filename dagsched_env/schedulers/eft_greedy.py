@@ -1,9 +1,8 @@
 """The plainest list scheduler: topological order, earliest finish time."""
 
 from dagsched_env.instance import Instance
-from dagsched_env.kernels import dispatch
+from dagsched_env.kernels import lists
 from dagsched_env.schedule import Schedule
-from dagsched_env.simulator import State
 
 __all__ = ["eft_greedy"]
 
@@ -15,6 +14,7 @@ def eft_greedy(instance: Instance, *, insertion: bool = True) -> Schedule:
         instance: the problem.
         insertion: use idle gaps; False appends only.
     """
-    state = State(instance, insertion=insertion)
-    dispatch.list_schedule(instance.arrays, state.arrays, instance.topological_order, insertion)
-    return state.schedule(algorithm="eft_greedy")
+    order = instance.topological_order.copy()
+    return Schedule.adopt(
+        *lists.schedule_in_order(instance.arrays, order, insertion), algorithm="eft_greedy"
+    )

@@ -1,6 +1,5 @@
 """Gantt charts of complete and partial schedules; needs matplotlib, which is imported lazily."""
 
-import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -8,26 +7,28 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dagsched_env.errors import DAGSchedError, MissingExtraError
+from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
+from dagsched_env.kernels.graph import depths
+from dagsched_env.render.canvas import (
+    ACCENT,
+    GRID,
+    INK,
+    LANE,
+    PAPER,
+    QUIET,
+    SCREEN_DPI,
+    new_figure,
+    save_figure,
+)
 from dagsched_env.schedule import Schedule
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["gantt_figure", "rgb_array", "save_gantt"]
+__all__ = ["gantt_figure", "require_fit", "rgb_array", "save_gantt"]
 
-SUFFIXES = (".png", ".svg", ".pdf")
-SCREEN_DPI, FILE_DPI = 100, 200
-INK, QUIET, PAPER, LANE, GRID, ACCENT = (
-    "#1f2430",
-    "#6b7280",
-    "#ffffff",
-    "#f4f5f7",
-    "#dfe2e7",
-    "#c8102e",
-)
 BAR_HEIGHT = 0.76
 """Height of a task in units of a processor's row."""
 ROW_INCHES, MAX_ROWS_INCHES = 0.48, 11.0
@@ -65,17 +66,9 @@ def gantt_figure(schedule: Schedule, instance: Instance | None = None) -> "Figur
         DAGSchedError: the schedule does not fit the instance in size.
         MissingExtraError: matplotlib is not installed.
     """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot") from None
-
     chart = _chart(schedule, instance)
     height = round(1.35 + chart.row_inches * max(len(chart.row_names), 2), 1)
-    figure = Figure(figsize=(10.0, height), dpi=SCREEN_DPI, facecolor=PAPER)
-    figure.set_layout_engine("constrained", w_pad=0.12, h_pad=0.1)
-    FigureCanvasAgg(figure)
+    figure = new_figure(height)
     axes = figure.add_subplot()
     _draw_frame(axes, chart)
     _draw_title(axes, chart, schedule, instance)
@@ -91,19 +84,7 @@ def save_gantt(schedule: Schedule, path: str | Path, instance: Instance | None =
         MissingExtraError: matplotlib is not installed.
         OSError: the file cannot be written.
     """
-    path = Path(path)
-    suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise DAGSchedError(f"{path}: the suffix is {suffix!r}, not one of {', '.join(SUFFIXES)}")
-    figure = gantt_figure(schedule, instance)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        figure.savefig(temporary, format=suffix[1:], dpi=FILE_DPI)
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    return path
+    return save_figure(lambda: gantt_figure(schedule, instance), path)
 
 
 def rgb_array(schedule: Schedule, instance: Instance | None = None) -> npt.NDArray[np.uint8]:
@@ -130,11 +111,13 @@ def _chart(schedule: Schedule, instance: Instance | None) -> _Chart:
         names = tuple(str(t) for t in range(schedule.processor.shape[0]))
         horizon, means, shade = makespan, "start time", start / (makespan or 1.0)
     else:
-        _require_fit(schedule, instance)
+        require_fit(schedule, instance)
         rows, names = instance.processor_names, instance.task_names
         horizon = max(makespan, instance.lower_bound)
-        means, depth = "depth in the task graph", _depths(instance)
-        shade = depth[tasks] / max(float(depth.max()), 1.0)
+        means = "depth in the task graph"
+        g = instance.arrays
+        depth = depths(g.pred_ptr, g.pred_task, g.topo)
+        shade = depth[tasks] / max(int(depth.max()), 1)
     return _Chart(
         tasks=tasks,
         processor=processor,
@@ -149,23 +132,14 @@ def _chart(schedule: Schedule, instance: Instance | None) -> _Chart:
     )
 
 
-def _require_fit(schedule: Schedule, instance: Instance) -> None:
+def require_fit(schedule: Schedule, instance: Instance) -> None:
+    """Raise DAGSchedError unless the schedule has the tasks and processors of the instance."""
     n, p = schedule.processor.shape[0], int(schedule.processor.max(initial=-1)) + 1
     if n != instance.n_tasks or p > instance.n_processors:
         raise DAGSchedError(
             f"the schedule has {n} tasks on {p} processors, {instance} does not: "
             "draw it with its own instance"
         )
-
-
-def _depths(instance: Instance) -> npt.NDArray[np.float64]:
-    """``[n]`` number of edges on the longest path from a source to each task."""
-    depth = np.zeros(instance.n_tasks)
-    arrays = instance.arrays
-    for t in instance.topological_order:
-        predecessors = arrays.pred_task[arrays.pred_ptr[t] : arrays.pred_ptr[t + 1]]
-        depth[t] = 1.0 + depth[predecessors].max() if predecessors.size else 0.0
-    return depth
 
 
 def _draw_frame(axes: "Axes", chart: _Chart) -> None:

@@ -1,0 +1,101 @@
+"""Lower bounds on the makespan: no schedule of an instance is shorter, whoever makes it."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dagsched_env.instance import Instance
+from dagsched_env.kernels import bounds
+from dagsched_env.kernels.arrays import Floats, InstanceArrays
+
+__all__ = ["LowerBounds", "heads", "lower_bounds", "tails"]
+
+WINDOW_ROUNDS = 3
+"""How often the weights of the processors are fitted to the widest window."""
+
+
+class LowerBounds(NamedTuple):
+    """Bounds on the makespan (time), each true by itself.
+
+    Always ``critical_path <= path`` and ``load <= window``, up to rounding.
+    """
+
+    critical_path: float
+    """CP_MIN: the longest path, each task at its minimum cost, communication free."""
+    load: float
+    """The work, spread over the processors as evenly as unrelated costs allow: a dual bound of
+    the linear relaxation of R||Cmax; at least the mean load."""
+    path: float
+    """The longest path on which every task pays for communication or shares a processor with the
+    tasks before it."""
+    window: float
+    """The largest load of the tasks between a head and a tail, with both added."""
+
+    @property
+    def best(self) -> float:
+        """The largest of them."""
+        return max(self)
+
+
+def lower_bounds(instance: Instance) -> LowerBounds:
+    """All bounds of an instance; O(edges · p² + tasks · p) time.
+
+    A bound may exceed the optimum by rounding errors, some 1e-15 of it.
+    """
+    head, tail = heads(instance), tails(instance)
+    # Ineligible pairs are inf in all three.
+    path = float((head + instance.comp + tail).min(axis=1).max())
+    weights = _weights(instance)
+    load = max(float(bounds.weighted_work(instance.comp, w).sum()) for w in weights)
+    window = _window(instance.comp, head.min(axis=1), tail.min(axis=1), weights)
+    return LowerBounds(instance.cp_min, load, path, max(load, window))
+
+
+def heads(instance: Instance) -> Floats:
+    """``[n, p]`` time before which task t cannot start on processor q; inf where ineligible."""
+    return bounds.heads(instance.arrays)
+
+
+def tails(instance: Instance) -> Floats:
+    """``[n, p]`` time from the finish of task t on processor q to the end of any schedule, at
+    least; inf where ineligible."""
+    return bounds.heads(_reversed(instance.arrays))
+
+
+def _reversed(g: InstanceArrays) -> InstanceArrays:
+    """The same problem with time running backwards."""
+    topo = np.ascontiguousarray(g.topo[::-1])
+    return g._replace(
+        succ_ptr=g.pred_ptr,
+        succ_task=g.pred_task,
+        succ_data=g.pred_data,
+        pred_ptr=g.succ_ptr,
+        pred_task=g.succ_task,
+        pred_data=g.succ_data,
+        topo=topo,
+        topo_position=topo.shape[0] - 1 - g.topo_position,
+        latency=np.ascontiguousarray(g.latency.T),
+        inv_bandwidth=np.ascontiguousarray(g.inv_bandwidth.T),
+    )
+
+
+def _weights(instance: Instance) -> list[Floats]:
+    """Weights of the processors: one alone, which bounds the tasks that can run nowhere else; all
+    equal, which gives the mean load; and fitted to all tasks."""
+    p = instance.n_processors
+    everywhere = np.ones(instance.n_tasks, dtype=np.bool_)
+    return [*np.eye(p), np.full(p, 1.0 / p), bounds.load_weights(instance.comp, everywhere)]
+
+
+def _window(comp: Floats, head: Floats, tail: Floats, weights: list[Floats]) -> float:
+    """The best ``widest_window`` over the weights, and over some fitted to the window's tasks."""
+    widest = 0.0
+    for candidate in weights:
+        work = bounds.weighted_work(comp, candidate)
+        bound, r, d = bounds.widest_window(work, head, tail)
+        widest = max(widest, bound)
+    for _ in range(WINDOW_ROUNDS):
+        fitted = bounds.load_weights(comp, (head >= r) & (tail >= d))
+        bound, r, d = bounds.widest_window(bounds.weighted_work(comp, fitted), head, tail)
+        widest = max(widest, bound)
+    return float(widest)

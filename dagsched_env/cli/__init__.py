@@ -1,0 +1,65 @@
+"""``dagsched``: make, convert, look at and schedule instances; check and compare schedules."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from dagsched_env.cli import comparison, files, inspection, scheduling
+from dagsched_env.errors import DAGSchedError
+
+__all__ = ["main"]
+
+EXIT_ERROR = 2
+EXIT_INTERRUPTED = 130
+
+EXAMPLES = """examples:
+  dagsched info montage
+  dagsched schedule montage --scheduler heft --out schedule.json --gantt gantt.png
+  dagsched schedule montage --scheduler annealing --time-limit 5
+  dagsched plot montage schedule.json --out gantt.html
+  dagsched verify montage schedule.json
+  dagsched compare --suite heldout --schedulers heft peft annealing --time-limit 0.1
+  dagsched generate cholesky tiles=6 --processors 8 --ccr 2 --seed 7 --out instance.json
+  dagsched convert instance.json instance.dot
+
+exit codes: 0 done, 2 wrong usage or bad input (one line on stderr), 130 interrupted"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Args:
+        argv: the arguments without the program's name; ``sys.argv`` when None.
+
+    Returns:
+        The exit code: 0, or 2 after a one-line error on stderr. Wrong usage exits by
+        ``SystemExit(2)``, as argparse does.
+    """
+    arguments = _parser().parse_args(argv)
+    try:
+        arguments.run(arguments)
+    except (DAGSchedError, OSError, UnicodeEncodeError) as error:
+        print(f"dagsched: error: {_one_line(error)}", file=sys.stderr)
+        return EXIT_ERROR
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    return 0
+
+
+def _one_line(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split())
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="dagsched",
+        description="Schedule task graphs with communication costs on unrelated processors.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for module in (inspection, scheduling, comparison, files):
+        module.add_commands(commands)
+    return parser

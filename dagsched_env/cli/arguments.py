@@ -1,0 +1,45 @@
+"""What several commands share: the type of the command list, help on files, number types."""
+
+import argparse
+import math
+from typing import TypeAlias
+
+from dagsched_env import io
+
+__all__ = ["FILE_HELP", "Commands", "add_command", "positive_seconds", "seed"]
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+FILE_HELP = (
+    "an instance in any format that is read (see dagsched convert --help), or the name of a "
+    f"bundled trace: {', '.join(io.BUNDLED)}"
+)
+
+
+def add_command(
+    commands: Commands, name: str, summary: str, examples: str
+) -> argparse.ArgumentParser:
+    """A command whose ``--help`` ends with examples."""
+    return commands.add_parser(
+        name,
+        help=summary,
+        description=summary[0].upper() + summary[1:] + ".",
+        epilog=f"examples:\n{examples}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def positive_seconds(text: str) -> float:
+    """A finite number of seconds > 0."""
+    seconds = float(text)
+    if not (math.isfinite(seconds) and seconds > 0):
+        raise argparse.ArgumentTypeError(f"{text} is no number of seconds > 0")
+    return seconds
+
+
+def seed(text: str) -> int:
+    """A whole number >= 0."""
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"{text} is not >= 0")
+    return value

@@ -1,0 +1,83 @@
+"""``dagsched info`` and ``dagsched verify``."""
+
+import argparse
+from pathlib import Path
+
+from dagsched_env import io
+from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command
+from dagsched_env.errors import DAGSchedError
+from dagsched_env.instance import Instance
+from dagsched_env.kernels.graph import depths
+from dagsched_env.schedule import Schedule
+
+__all__ = ["add_commands", "read_schedule"]
+
+
+def add_commands(commands: Commands) -> None:
+    """Add both commands."""
+    info = add_command(
+        commands, "info", "size and characteristics of an instance", "  dagsched info montage"
+    )
+    info.add_argument("file", metavar="FILE", help=FILE_HELP)
+    info.set_defaults(run=_info)
+    verify = add_command(
+        commands,
+        "verify",
+        "check a schedule against its instance",
+        "  dagsched schedule montage --out schedule.json\n  dagsched verify montage schedule.json",
+    )
+    verify.add_argument("instance", metavar="INSTANCE", help=FILE_HELP)
+    verify.add_argument("schedule", metavar="SCHEDULE", help="schedule as written by --out")
+    verify.set_defaults(run=_verify)
+
+
+def read_schedule(path: str, instance: Instance) -> Schedule:
+    """A schedule from a file, checked against its instance.
+
+    Raises:
+        DAGSchedError: it is no schedule, or breaks a constraint; the message names the file.
+        OSError: the file cannot be read.
+    """
+    try:
+        schedule = Schedule.from_json(Path(path).read_text(encoding="utf-8"))
+        schedule.validate(instance)
+    except UnicodeDecodeError:
+        raise DAGSchedError(f"{path}: not UTF-8 text") from None
+    except DAGSchedError as error:
+        raise type(error)(f"{path}: {error}") from None
+    return schedule
+
+
+def _info(arguments: argparse.Namespace) -> None:
+    instance = io.load(arguments.file)
+    computation, communication = _mean_costs(instance)
+    g = instance.arrays
+    facts = {
+        "name": instance.name or "-",
+        "tasks": instance.n_tasks,
+        "processors": instance.n_processors,
+        "edges": instance.n_edges,
+        "levels": int(depths(g.pred_ptr, g.pred_task, g.topo).max()) + 1,
+        "mean computation": f"{computation:.6g}",
+        "mean communication": f"{communication:.6g}",
+        "CCR": f"{communication / computation:.4g}" if computation > 0 else "-",
+        "critical path": f"{instance.cp_min:.6g}",
+        "lower bound": f"{instance.lower_bound:.6g}",
+        "fingerprint": instance.fingerprint,
+    }
+    width = max(map(len, facts))
+    for key, value in facts.items():
+        print(f"{key:<{width}}  {value}")
+
+
+def _mean_costs(instance: Instance) -> tuple[float, float]:
+    """Mean execution time of a task and mean communication time of an edge."""
+    latency, inv_bandwidth = instance.arrays.mean_link.tolist()
+    communication = latency + inv_bandwidth * instance.data.mean() if instance.n_edges else 0.0
+    return float(instance.arrays.mean_comp.mean()), float(communication)
+
+
+def _verify(arguments: argparse.Namespace) -> None:
+    instance = io.load(arguments.instance)
+    schedule = read_schedule(arguments.schedule, instance)
+    print(f"valid: makespan {schedule.makespan:.6g}, SLR {schedule.slr(instance):.3f}")

@@ -1,0 +1,94 @@
+"""``dagsched schedule`` and ``dagsched plot``."""
+
+import argparse
+from collections.abc import Mapping
+
+from dagsched_env import io, render
+from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command
+from dagsched_env.cli.chosen import CP_SAT, NAMES, add_time_limit, choose
+from dagsched_env.cli.inspection import read_schedule
+from dagsched_env.cli.progress import bar
+from dagsched_env.instance import Instance
+from dagsched_env.io.atomic import write_text
+from dagsched_env.schedule import Schedule
+
+__all__ = ["add_commands"]
+
+DEFAULT = "heft"
+
+
+def add_commands(commands: Commands) -> None:
+    """Add both commands."""
+    schedule = add_command(
+        commands,
+        "schedule",
+        "schedule an instance",
+        "  dagsched schedule montage --scheduler all\n"
+        "  dagsched schedule montage --scheduler annealing --time-limit 5 --out schedule.json",
+    )
+    schedule.add_argument("file", metavar="FILE", help=FILE_HELP)
+    schedule.add_argument(
+        "--scheduler",
+        choices=[*NAMES, "all"],
+        default=DEFAULT,
+        metavar="NAME",
+        help=f"{', '.join(NAMES)}; default: %(default)s; all: each in turn but {CP_SAT}, the best "
+        "schedule is written",
+    )
+    add_time_limit(schedule)
+    schedule.add_argument("--out", metavar="FILE", help="write the schedule as JSON")
+    schedule.add_argument("--gantt", metavar="FILE", help="draw it as PNG, SVG, PDF or HTML")
+    schedule.set_defaults(run=_schedule)
+    plot = add_command(
+        commands,
+        "plot",
+        "draw a schedule as a Gantt chart",
+        "  dagsched plot montage schedule.json --out gantt.html\n"
+        "  dagsched plot montage --out heft.png",
+    )
+    plot.add_argument("instance", metavar="INSTANCE", help=FILE_HELP)
+    plot.add_argument(
+        "schedule", metavar="SCHEDULE", nargs="?", help=f"as written by --out; default: {DEFAULT}"
+    )
+    plot.add_argument(
+        "--out", metavar="FILE", required=True, help="PNG, SVG, PDF, or HTML to zoom into"
+    )
+    plot.set_defaults(run=_plot)
+
+
+def _schedule(arguments: argparse.Namespace) -> None:
+    instance = io.load(arguments.file)
+    every = [name for name in NAMES if name != CP_SAT]
+    names = every if arguments.scheduler == "all" else [arguments.scheduler]
+    schedules = {}
+    with bar("scheduling", len(names)) as progress:
+        for done, (name, scheduler) in enumerate(choose(names, arguments.time_limit).items(), 1):
+            schedules[name] = scheduler(instance)
+            schedules[name].validate(instance)
+            progress(done, len(names))
+    _print_metrics(schedules, instance)
+    best = min(schedules, key=lambda name: schedules[name].makespan)
+    if arguments.out:
+        write_text(arguments.out, schedules[best].to_json() + "\n")
+        print(f"wrote {arguments.out} ({best})")
+    if arguments.gantt:
+        print(f"wrote {render.save(schedules[best], arguments.gantt, instance)} ({best})")
+
+
+def _print_metrics(schedules: Mapping[str, Schedule], instance: Instance) -> None:
+    width = max(len("scheduler"), *map(len, schedules))
+    print(f"{'scheduler':<{width}}  {'makespan':>12}  {'SLR':>7}  {'speedup':>7}  efficiency")
+    for name, schedule in schedules.items():
+        print(
+            f"{name:<{width}}  {schedule.makespan:>12.6g}  {schedule.slr(instance):>7.3f}  "
+            f"{schedule.speedup(instance):>7.3f}  {schedule.efficiency(instance):>10.3f}"
+        )
+
+
+def _plot(arguments: argparse.Namespace) -> None:
+    instance = io.load(arguments.instance)
+    if arguments.schedule is None:
+        schedule = choose([DEFAULT], None)[DEFAULT](instance)
+    else:
+        schedule = read_schedule(arguments.schedule, instance)
+    print(f"wrote {render.save(schedule, arguments.out, instance)}")

@@ -1,0 +1,62 @@
+"""Whole numbers for CP-SAT: times in multiples of a power of two, rounded down.
+
+Rounding down keeps every bound true. If start times s and durations d satisfy s' >= s + d + c, then
+so do their floors, floor(s') >= floor(s) + floor(d) + floor(c): each schedule of the instance has
+a counterpart on the grid that is no longer, so an optimum on the grid is a lower bound. And a chain
+of n tasks and n - 1 transfers, each less than a step too short there, bounds how much longer the
+same decisions take in reality: 2n - 1 steps. A power of two scales floats without an error.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from dagsched_env.kernels.arrays import Floats, Ints
+
+__all__ = ["Grid", "choose_grid"]
+
+MAX_HORIZON = 2**30
+"""Steps of the longest time: precise to a billionth of it, and sums are far from int64's end."""
+
+SHAVE = 2.0**-40
+"""Relative margin for computed bounds, which carry rounding errors, before they are floored."""
+
+
+class Grid(NamedTuple):
+    """Times in steps of ``2**-exponent``."""
+
+    exponent: int
+    exact: bool
+    """All execution and transfer times are whole numbers of steps."""
+
+    def floor(self, times: Floats) -> Ints:
+        """Whole steps in each time ≥ 0, none of them ``inf``."""
+        return np.floor(np.ldexp(times, self.exponent)).astype(np.int64)
+
+    def floor_bound(self, times: Floats) -> Ints:
+        """``floor`` of lower bounds, made sound against rounding errors."""
+        return self.floor(times if self.exact else times * (1.0 - SHAVE))
+
+    def time(self, steps: float) -> float:
+        """Steps back to time."""
+        return math.ldexp(steps, -self.exponent)
+
+    def tolerance(self, n_tasks: int) -> float:
+        """By how much a schedule that is optimal on the grid can miss the optimum (time)."""
+        return 0.0 if self.exact else self.time(2 * n_tasks - 1)
+
+
+def choose_grid(times: Floats, horizon: float) -> Grid:
+    """The coarsest grid on which all times are whole, else the finest that ``horizon`` allows.
+
+    Args:
+        times: all execution and transfer times up to the horizon, ≥ 0.
+        horizon: the makespan of some schedule, > 0; no time on the grid needs to exceed twice it.
+    """
+    finest = math.floor(math.log2(MAX_HORIZON) - math.log2(horizon))
+    for exponent in range(min(finest, 0), finest + 1):
+        scaled = np.ldexp(times, exponent)
+        if np.array_equal(scaled, np.floor(scaled)):
+            return Grid(exponent, exact=True)
+    return Grid(finest, exact=False)

@@ -1,0 +1,171 @@
+"""The scheduling problem as a CP-SAT model; imported only once ortools is known to be there."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from ortools.sat.python import cp_model
+
+from dagsched_env.bounds import heads, tails
+from dagsched_env.exact.grid import Grid
+from dagsched_env.instance import Instance
+from dagsched_env.kernels.arrays import Ints
+from dagsched_env.schedule import Schedule
+
+__all__ = ["Model"]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """An instance on a grid: all times in whole steps."""
+
+    horizon: int
+    """Makespan of the schedule to beat."""
+    options: list[list[int]]
+    """For each task the processors on which it can still meet the horizon."""
+    comp: Ints  # [n, p] valid at the options
+    head: Ints  # [n, p] valid at the options
+    tail: Ints  # [n, p] valid at the options
+
+
+class Model:
+    """Optional intervals on processors that run one task at a time, and transfers between them.
+
+    Every task has one start, one end and a literal for each of its options. An edge whose data
+    takes time to travel has a literal that allows it to travel for free if both ends are on the
+    same processor; where links differ, the pairs of processors with a slower one are added.
+
+    Args:
+        instance: the problem.
+        grid: the unit of time.
+        incumbent: a valid, semi-active schedule: hint and horizon.
+        bound: lower bound on the makespan (time).
+    """
+
+    def __init__(self, instance: Instance, grid: Grid, incumbent: Schedule, bound: float) -> None:
+        self.instance = instance
+        self.grid = grid
+        self.steps = _on_grid(instance, grid, incumbent)
+        self.cp = cp_model.CpModel()
+        at_least = int(grid.floor_bound(np.array(bound)))
+        horizon = self.steps.horizon
+        self.makespan = self.cp.new_int_var(min(at_least, horizon), horizon, "makespan")
+        self.start: list[cp_model.IntVar] = []
+        self.end: list[cp_model.IntVar] = []
+        self.runs_on: list[dict[int, cp_model.IntVar]] = []
+        self.same: dict[int, cp_model.IntVar] = {}
+        for t in range(instance.n_tasks):
+            self._add_task(t)
+        for e in range(instance.n_edges):
+            self._add_edge(e)
+        self._add_processors()
+        self._add_hint(incumbent)
+        self.cp.minimize(self.makespan)
+
+    def solution(self, solver: cp_model.CpSolver) -> Schedule:
+        """What the solver has found, in steps."""
+        processor = [
+            next(q for q, literal in literals.items() if solver.boolean_value(literal))
+            for literals in self.runs_on
+        ]
+        start, end = [list(map(solver.value, times)) for times in (self.start, self.end)]
+        return Schedule(
+            np.array(processor, np.int64),
+            np.array(start, np.float64),
+            np.array(end, np.float64),
+            algorithm="exact",
+        )
+
+    def _add_task(self, t: int) -> None:
+        steps, options = self.steps, self.steps.options[t]
+        after = steps.comp[t, options] + steps.tail[t, options]
+        earliest, latest = int(steps.head[t, options].min()), steps.horizon - int(after.min())
+        start = self.cp.new_int_var(earliest, latest, f"start {t}")
+        end = self.cp.new_int_var(earliest, steps.horizon, f"end {t}")
+        literals = {q: self.cp.new_bool_var(f"{t} on {q}") for q in options}
+        self.cp.add_exactly_one(literals.values())
+        chosen = list(literals.values())
+        self.cp.add(end == start + _choice(chosen, steps.comp[t, options]))
+        self.cp.add(start >= _choice(chosen, steps.head[t, options]))
+        self.cp.add(self.makespan >= end + _choice(chosen, steps.tail[t, options]))
+        self.start.append(start)
+        self.end.append(end)
+        self.runs_on.append(literals)
+
+    def _add_edge(self, e: int) -> None:
+        u, v = self.instance.edges[e].tolist()
+        self.cp.add(self.start[v] >= self.end[u])
+        transfers = self._transfers(e, u, v)
+        if not transfers:
+            return
+        least = min(transfers.values())
+        shared = self.runs_on[u].keys() & self.runs_on[v].keys()
+        if not shared:
+            self.cp.add(self.start[v] >= self.end[u] + least)
+        elif least > 0:
+            self._add_transfer(e, u, v, least)
+        for (a, b), steps in transfers.items():
+            if steps > least:
+                literals = (self.runs_on[u][a], self.runs_on[v][b])
+                self.cp.add(self.start[v] >= self.end[u] + steps).only_enforce_if(*literals)
+
+    def _transfers(self, e: int, u: int, v: int) -> dict[tuple[int, int], int]:
+        """Steps that the data of an edge travels, for every two options of its ends that differ.
+
+        Those that take longer than the horizon are cut down to twice it: as impossible as before.
+        """
+        instance = self.instance
+        times = instance.latency + instance.data[e] * instance.inv_bandwidth
+        steps = self.grid.floor(np.minimum(times, 2.0 * self.grid.time(self.steps.horizon + 1)))
+        pairs = [(a, b) for a in self.runs_on[u] for b in self.runs_on[v] if a != b]
+        return {(a, b): int(steps[a, b]) for a, b in pairs}
+
+    def _add_transfer(self, e: int, u: int, v: int, steps: int) -> None:
+        """The data travels for ``steps`` unless both ends of the edge share a processor."""
+        same = self.same[e] = self.cp.new_bool_var(f"same {e}")
+        self.cp.add(self.start[v] >= self.end[u] + steps).only_enforce_if(~same)
+        for here, there in ((self.runs_on[u], self.runs_on[v]), (self.runs_on[v], self.runs_on[u])):
+            for q, literal in here.items():
+                together = [there[q]] if q in there else []
+                self.cp.add_bool_or(~same, ~literal, *together)
+
+    def _add_processors(self) -> None:
+        for q in range(self.instance.n_processors):
+            tasks = [t for t, literals in enumerate(self.runs_on) if q in literals]
+            literals = [self.runs_on[t][q] for t in tasks]
+            self.cp.add_no_overlap(
+                self.cp.new_optional_interval_var(
+                    self.start[t], int(self.steps.comp[t, q]), self.end[t], literal, f"{t} on {q}"
+                )
+                for t, literal in zip(tasks, literals, strict=True)
+            )
+            self.cp.add(self.makespan >= _choice(literals, self.steps.comp[tasks, q]))
+
+    def _add_hint(self, incumbent: Schedule) -> None:
+        start = self.grid.floor(incumbent.start).tolist()
+        processor = incumbent.processor.tolist()
+        for t, q in enumerate(processor):
+            self.cp.add_hint(self.start[t], start[t])
+            self.cp.add_hint(self.end[t], start[t] + int(self.steps.comp[t, q]))
+            for a, literal in self.runs_on[t].items():
+                self.cp.add_hint(literal, a == q)
+        for e, same in self.same.items():
+            u, v = self.instance.edges[e].tolist()
+            self.cp.add_hint(same, processor[u] == processor[v])
+        self.cp.add_hint(self.makespan, self.steps.horizon)
+
+
+def _on_grid(instance: Instance, grid: Grid, incumbent: Schedule) -> Steps:
+    """Round down, and drop the options with which no schedule meets the incumbent's makespan."""
+    horizon = int(grid.floor(np.array(incumbent.makespan)))
+    limit = 2.0 * grid.time(horizon + 1)
+    comp = grid.floor(np.minimum(instance.comp, limit))
+    head = grid.floor_bound(np.minimum(heads(instance), limit))
+    tail = grid.floor_bound(np.minimum(tails(instance), limit))
+    meets = head + comp + tail <= horizon
+    options = [np.flatnonzero(row).tolist() for row in meets]
+    return Steps(horizon, options, comp, head, tail)
+
+
+def _choice(literals: list[cp_model.IntVar], steps: Ints) -> cp_model.LinearExpr:
+    """The entry of ``steps`` whose literal is true; 0 if none is."""
+    return cp_model.LinearExpr.weighted_sum(literals, steps.tolist())

@@ -1,0 +1,69 @@
+"""A run of CP-SAT that ends in time and can be interrupted; needs ortools to be imported."""
+
+import os
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from ortools.sat.python import cp_model
+
+from dagsched_env.exact.grid import Grid
+from dagsched_env.exact.model import Model
+from dagsched_env.instance import Instance
+from dagsched_env.schedule import Schedule
+
+__all__ = ["search"]
+
+POLL_S = 0.05
+"""Between two calls to a solver that is to stop."""
+
+
+def search(
+    instance: Instance,
+    grid: Grid,
+    incumbent: Schedule,
+    bound: float,
+    deadline: float,
+    workers: int | None,
+) -> tuple[Schedule, float]:
+    """The best schedule that CP-SAT knows at the end, and the bound that it has proved.
+
+    Args:
+        instance: the problem.
+        grid: the unit of time.
+        incumbent: a valid, semi-active schedule to start from.
+        bound: lower bound on the makespan (time).
+        deadline: when to stop, on the clock of ``time.perf_counter``.
+        workers: threads; None: as many as the machine has processors.
+
+    Returns:
+        The decisions of a schedule, its times on the grid; a lower bound on the makespan (time).
+    """
+    model = Model(instance, grid, incumbent, bound)
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = workers or os.cpu_count() or 1
+    solver.parameters.max_time_in_seconds = max(deadline - time.perf_counter(), 0.0)
+    solver.parameters.catch_sigint_signal = False  # or else the caller would never hear of it
+    status = _run(solver, model.cp)
+    if status == cp_model.UNKNOWN:
+        return incumbent, bound
+    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        raise RuntimeError(f"CP-SAT calls a feasible model {solver.status_name(status)}")
+    return model.solution(solver), grid.time(solver.best_objective_bound)
+
+
+def _run(solver: cp_model.CpSolver, model: cp_model.CpModel) -> cp_model.CpSolverStatus:
+    """Solve in a thread, so that an exception in this one, such as Ctrl-C, can stop the solver."""
+    with ThreadPoolExecutor(max_workers=1) as executor:
+        running = executor.submit(solver.solve, model)
+        try:
+            return running.result()
+        except BaseException:
+            _stop(solver, running)
+            raise
+
+
+def _stop(solver: cp_model.CpSolver, running: "Future[cp_model.CpSolverStatus]") -> None:
+    """Repeat the call, which a solver that has not begun yet ignores, until it has ended."""
+    while not running.done():
+        solver.stop_search()
+        time.sleep(POLL_S)

@@ -1,0 +1,61 @@
+"""Random DAGs of Erdős and Rényi: Cordeiro et al. 2010, "Random graph generation for scheduling
+simulations", SIMUTools."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dagsched_env.choices import (
+    Choices,
+    Range,
+    as_range,
+    check_choices,
+    check_range,
+    draw_choice,
+    draw_range,
+)
+from dagsched_env.generators.family import GraphFamily, complete, random_weights
+from dagsched_env.workflow import Workflow
+
+__all__ = ["ErdosRenyiGenerator"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErdosRenyiGenerator(GraphFamily):
+    """Draws G(n, probability): each of the n·(n − 1)/2 edges from a task to a later one by itself.
+
+    Args:
+        platform: draws the processors.
+        n_tasks: n, or an inclusive range (low, high) of it.
+        probability: of each edge, in [0, 1], or choices of it.
+
+    Raises:
+        DAGSchedError: an argument is out of its range; the message names it.
+    """
+
+    n_tasks: Range = (20, 100)
+    probability: Choices = 0.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_range("n_tasks", self.n_tasks)
+        check_choices("probability", self.probability, at_least=0, at_most=1)
+
+    @property
+    def max_tasks(self) -> int:
+        """Largest n."""
+        return as_range(self.n_tasks)[1]
+
+    @property
+    def max_edges(self) -> int:
+        """Those of the complete DAG."""
+        return complete(self.max_tasks)
+
+    def workflow(self, rng: np.random.Generator) -> Workflow:
+        """Draw the task graph alone."""
+        n = draw_range(self.n_tasks, rng)
+        probability = draw_choice(self.probability, rng)
+        sources, targets = np.triu_indices(n, 1)
+        drawn = rng.random(sources.size) < probability
+        edges = list(zip(sources[drawn].tolist(), targets[drawn].tolist(), strict=True))
+        return random_weights(n, edges, rng, name=f"erdos-renyi-n{n}-q{probability:g}")

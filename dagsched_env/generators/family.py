@@ -1,0 +1,90 @@
+"""A family of task graphs on a family of platforms, and the weights of graphs that have none."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dagsched_env.errors import DAGSchedError
+from dagsched_env.instance import Instance
+from dagsched_env.kernels.arrays import Floats
+from dagsched_env.platforms import PlatformModel, Unrelated
+from dagsched_env.workflow import Workflow
+
+__all__ = ["MEAN_COST", "GraphFamily", "complete", "random_weights", "workflow"]
+
+MEAN_COST = 10.0
+"""w̄_DAG: expected execution time of a task with a random weight. It only sets the unit of time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphFamily(ABC):
+    """Draws a workflow, then puts it on a platform: a ``Generator``.
+
+    Subclasses are frozen dataclasses that say which graphs they draw and how large they can be.
+    """
+
+    platform: PlatformModel = field(default=Unrelated())
+    """Draws the processors; a family of ``dagsched_env.platforms``, or your own."""
+
+    def __post_init__(self) -> None:
+        if not callable(self.platform) or not hasattr(self.platform, "max_processors"):
+            raise DAGSchedError(
+                f"platform is {self.platform!r}: give one of dagsched_env.platforms"
+            )
+
+    @property
+    @abstractmethod
+    def max_tasks(self) -> int:
+        """No instance has more tasks."""
+
+    @property
+    @abstractmethod
+    def max_edges(self) -> int:
+        """No instance has more edges."""
+
+    @abstractmethod
+    def workflow(self, rng: np.random.Generator) -> Workflow:
+        """Draw the task graph alone."""
+
+    @property
+    def max_processors(self) -> int:
+        """No instance has more processors."""
+        return self.platform.max_processors
+
+    def __call__(self, rng: np.random.Generator) -> Instance:
+        """Draw one instance."""
+        return self.platform(self.workflow(rng), rng)
+
+
+def workflow(
+    runtimes: Sequence[float] | Floats,
+    edges: Sequence[tuple[int, int]],
+    data: Sequence[float] | Floats | None = None,
+    *,
+    name: str,
+    tasks: Sequence[str] | None = None,
+    kinds: Sequence[str] | None = None,
+) -> Workflow:
+    """A workflow of plain lists; one unit of data on each edge and numbered tasks by default."""
+    return Workflow(
+        tasks=tuple(map(str, range(len(runtimes)))) if tasks is None else tuple(tasks),
+        runtimes=np.asarray(runtimes, dtype=np.float64),
+        edges=tuple(edges),
+        data=np.ones(len(edges)) if data is None else np.asarray(data, dtype=np.float64),
+        name=name,
+        kinds=None if kinds is None else tuple(kinds),
+    )
+
+
+def random_weights(
+    n: int, edges: Sequence[tuple[int, int]], rng: np.random.Generator, *, name: str
+) -> Workflow:
+    """Weights as Topcuoglu et al. 2002 draw them: runtimes uniform in [0, 2·w̄], data in [0, 1]."""
+    return workflow(2.0 * MEAN_COST * rng.random(n), edges, rng.random(len(edges)), name=name)
+
+
+def complete(n: int) -> int:
+    """Number of edges of the complete DAG of n tasks."""
+    return n * (n - 1) // 2

@@ -1,0 +1,67 @@
+"""Fork–join graphs: phases of parallel tasks between two barriers."""
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+
+from dagsched_env.choices import Range, as_range, check_range, draw_range
+from dagsched_env.generators.family import GraphFamily, random_weights
+from dagsched_env.workflow import Workflow
+
+__all__ = ["ForkJoinGenerator"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForkJoinGenerator(GraphFamily):
+    """Draws phases: a task forks into parallel branches, which join in one task, which forks again.
+
+    Args:
+        platform: draws the processors.
+        phases: number of phases, or an inclusive range (low, high) of it.
+        width: branches of a phase, or an inclusive range of it, drawn anew for each phase.
+        length: tasks of a branch, or an inclusive range of it, drawn anew for each phase.
+
+    Raises:
+        DAGSchedError: an argument is out of its range; the message names it.
+    """
+
+    phases: Range = 3
+    width: Range = (2, 8)
+    length: Range = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_range("phases", self.phases)
+        check_range("width", self.width)
+        check_range("length", self.length)
+
+    @property
+    def max_tasks(self) -> int:
+        """1 + phases · (width · length + 1)."""
+        phases, width, length = self._largest
+        return 1 + phases * (width * length + 1)
+
+    @property
+    def max_edges(self) -> int:
+        """phases · width · (length + 1)."""
+        phases, width, length = self._largest
+        return phases * width * (length + 1)
+
+    @property
+    def _largest(self) -> tuple[int, int, int]:
+        return as_range(self.phases)[1], as_range(self.width)[1], as_range(self.length)[1]
+
+    def workflow(self, rng: np.random.Generator) -> Workflow:
+        """Draw the task graph alone."""
+        edges: list[tuple[int, int]] = []
+        fork = 0
+        for _ in range(draw_range(self.phases, rng)):
+            width, length = draw_range(self.width, rng), draw_range(self.length, rng)
+            join = fork + width * length + 1
+            for branch in range(width):
+                first = fork + 1 + branch * length
+                path = [fork, *range(first, first + length), join]
+                edges += itertools.pairwise(path)
+            fork = join
+        return random_weights(fork + 1, edges, rng, name=f"fork-join-n{fork + 1}")

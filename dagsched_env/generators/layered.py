@@ -1,0 +1,72 @@
+"""Layer-by-layer graphs: Tobita, Kasahara 2002, "A standard task graph set for fair evaluation of
+multiprocessor scheduling algorithms", Journal of Scheduling 5(5)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dagsched_env.choices import (
+    Choices,
+    Range,
+    as_range,
+    check_choices,
+    check_range,
+    draw_choice,
+    draw_range,
+)
+from dagsched_env.generators.family import GraphFamily, random_weights
+from dagsched_env.workflow import Workflow
+
+__all__ = ["LayeredGenerator"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayeredGenerator(GraphFamily):
+    """Draws layers of independent tasks, with edges from each layer to the next one.
+
+    Each edge between neighbouring layers is there by itself with the given probability; a task
+    below the first layer that got none takes one parent, drawn uniformly from the layer above.
+
+    Args:
+        platform: draws the processors.
+        layers: number of layers, or an inclusive range (low, high) of it.
+        width: tasks of a layer, or an inclusive range of it, drawn anew for each layer.
+        probability: of each edge between neighbouring layers, in [0, 1], or choices of it.
+
+    Raises:
+        DAGSchedError: an argument is out of its range; the message names it.
+    """
+
+    layers: Range = (4, 8)
+    width: Range = (2, 8)
+    probability: Choices = 0.3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_range("layers", self.layers)
+        check_range("width", self.width)
+        check_choices("probability", self.probability, at_least=0, at_most=1)
+
+    @property
+    def max_tasks(self) -> int:
+        """Largest number of layers times the largest width."""
+        return as_range(self.layers)[1] * as_range(self.width)[1]
+
+    @property
+    def max_edges(self) -> int:
+        """Those of complete layers of the largest width."""
+        return (as_range(self.layers)[1] - 1) * as_range(self.width)[1] ** 2
+
+    def workflow(self, rng: np.random.Generator) -> Workflow:
+        """Draw the task graph alone."""
+        probability = draw_choice(self.probability, rng)
+        edges: list[tuple[int, int]] = []
+        layer: range = range(0)
+        for _ in range(draw_range(self.layers, rng)):
+            above = layer
+            layer = range(above.stop, above.stop + draw_range(self.width, rng))
+            for task in layer if above else ():
+                parents = np.flatnonzero(rng.random(len(above)) < probability).tolist()
+                parents = parents or [int(rng.integers(len(above)))]
+                edges += [(above[i], task) for i in parents]
+        return random_weights(layer.stop, edges, rng, name=f"layered-n{layer.stop}")

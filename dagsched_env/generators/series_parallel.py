@@ -1,0 +1,70 @@
+"""Series–parallel graphs: Valdes, Tarjan, Lawler 1982, "The recognition of series parallel
+digraphs", SIAM Journal on Computing 11(2): two-terminal graphs grown by their own rules."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dagsched_env.choices import (
+    Choices,
+    Range,
+    as_range,
+    check_choices,
+    check_range,
+    draw_choice,
+    draw_range,
+)
+from dagsched_env.generators.family import GraphFamily, random_weights
+from dagsched_env.workflow import Workflow
+
+__all__ = ["SeriesParallelGenerator"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeriesParallelGenerator(GraphFamily):
+    """Grows a single edge until it has n tasks, one a step.
+
+    A step draws an edge (u, v) uniformly and puts a new task w on a path u → w → v: instead of the
+    edge (series), or beside it (parallel) with the given probability. So task 0 is the only source
+    and task n − 1 the only sink.
+
+    Args:
+        platform: draws the processors.
+        n_tasks: n ≥ 2, or an inclusive range (low, high) of it.
+        parallel: probability of a parallel step, in [0, 1], or choices of it.
+
+    Raises:
+        DAGSchedError: an argument is out of its range; the message names it.
+    """
+
+    n_tasks: Range = (20, 100)
+    parallel: Choices = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_range("n_tasks", self.n_tasks, least=2)
+        check_choices("parallel", self.parallel, at_least=0, at_most=1)
+
+    @property
+    def max_tasks(self) -> int:
+        """Largest n."""
+        return as_range(self.n_tasks)[1]
+
+    @property
+    def max_edges(self) -> int:
+        """2·n − 3: one, and at most two more for each further task."""
+        return 2 * self.max_tasks - 3
+
+    def workflow(self, rng: np.random.Generator) -> Workflow:
+        """Draw the task graph alone."""
+        n = draw_range(self.n_tasks, rng)
+        parallel = draw_choice(self.parallel, rng)
+        grown = [(0, n - 1)]
+        for task in range(1, n - 1):
+            drawn = int(rng.integers(len(grown)))
+            u, v = grown[drawn]
+            if rng.random() >= parallel:
+                grown[drawn] = grown[-1]
+                grown.pop()
+            grown += [(u, task), (task, v)]
+        return random_weights(n, sorted(grown), rng, name=f"series-parallel-n{n}")

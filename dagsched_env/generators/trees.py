@@ -1,0 +1,86 @@
+"""Trees: out-trees, which spread from a root, and in-trees, which gather into one."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dagsched_env.choices import Range, as_range, check_range, draw_range
+from dagsched_env.generators.family import GraphFamily, random_weights
+from dagsched_env.workflow import Workflow
+
+__all__ = ["InTreeGenerator", "OutTreeGenerator"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutTreeGenerator(GraphFamily):
+    """Draws trees whose root is the only source: each other task has one predecessor.
+
+    Args:
+        platform: draws the processors.
+        levels: number of levels, or an inclusive range (low, high) of it; 1 is a single task.
+        degree: children of a task above the last level, or an inclusive range of it, drawn anew
+            for each task.
+
+    Raises:
+        DAGSchedError: an argument is out of its range; the message names it.
+    """
+
+    levels: Range = 4
+    degree: Range = (1, 3)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_range("levels", self.levels)
+        check_range("degree", self.degree)
+
+    @property
+    def max_tasks(self) -> int:
+        """Those of the complete tree: 1 + d + d² + …, one term a level."""
+        return sum(as_range(self.degree)[1] ** level for level in range(as_range(self.levels)[1]))
+
+    @property
+    def max_edges(self) -> int:
+        """One for each task but the root."""
+        return self.max_tasks - 1
+
+    def workflow(self, rng: np.random.Generator) -> Workflow:
+        """Draw the task graph alone."""
+        edges = _tree(draw_range(self.levels, rng), self.degree, rng)
+        n = len(edges) + 1
+        return random_weights(n, edges, rng, name=f"out-tree-n{n}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class InTreeGenerator(OutTreeGenerator):
+    """Draws trees whose root is the only sink: an out-tree with all edges turned round.
+
+    Args:
+        platform: draws the processors.
+        levels: number of levels, or an inclusive range (low, high) of it; 1 is a single task.
+        degree: predecessors of a task below the first level, or an inclusive range of it, drawn
+            anew for each task.
+
+    Raises:
+        DAGSchedError: an argument is out of its range; the message names it.
+    """
+
+    def workflow(self, rng: np.random.Generator) -> Workflow:
+        """Draw the task graph alone."""
+        edges = _tree(draw_range(self.levels, rng), self.degree, rng)
+        n = len(edges) + 1
+        turned = sorted((n - 1 - child, n - 1 - parent) for parent, child in edges)
+        return random_weights(n, turned, rng, name=f"in-tree-n{n}")
+
+
+def _tree(levels: int, degree: Range, rng: np.random.Generator) -> list[tuple[int, int]]:
+    """Pairs (parent, child), tasks numbered level by level from the root."""
+    edges: list[tuple[int, int]] = []
+    level = range(1)
+    for _ in range(levels - 1):
+        first = child = level.stop
+        for parent in level:
+            for _ in range(draw_range(degree, rng)):
+                edges.append((parent, child))
+                child += 1
+        level = range(first, child)
+    return edges

@@ -1,0 +1,200 @@
+"""The attributes by which DOT and GraphML files carry an instance, a workflow or a schedule.
+
+Of a graph: ``processors`` (their names, a JSON list), ``inv_bandwidth`` and ``latency`` (rows
+apart by ``;``); each is left out where it has its default. Of a node: ``comp``, its time on each
+processor (``inf`` = may not run), or else one runtime, ``runtime``, ``weight`` or ``size``. Of an
+edge: ``data``, ``size`` or ``weight``; none = no data. A schedule adds ``processor``, ``start`` and
+``finish`` to each node.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from dagsched_env.errors import DAGSchedError, FormatError
+from dagsched_env.instance import Instance
+from dagsched_env.io.numbers import FINITE, LARGEST, amount, check_processors, cost, number_text
+from dagsched_env.kernels.arrays import Floats
+from dagsched_env.schedule import Schedule
+from dagsched_env.workflow import Workflow
+
+__all__ = [
+    "Attributes",
+    "WEIGHTS",
+    "check_names",
+    "edge_attributes",
+    "graph_attributes",
+    "interpret",
+    "node_attributes",
+]
+
+Attributes = dict[str, str]
+
+RUNTIME_KEYS = ("runtime", "weight", "size")
+DATA_KEYS = ("data", "size", "weight")
+WEIGHTS = tuple({"comp": None} | dict.fromkeys(RUNTIME_KEYS + DATA_KEYS))
+"""Attributes of nodes and edges that are read."""
+
+
+# -- reading -----------------------------------------------------------------------------------
+
+
+def interpret(
+    name: str | None,
+    graph: Mapping[str, str],
+    nodes: Mapping[str, Mapping[str, str]],
+    edges: Sequence[tuple[str, str, Mapping[str, str]]],
+) -> Instance | Workflow:
+    """An instance where the nodes have cost vectors, a workflow where they have one runtime each.
+
+    Args:
+        name: a label.
+        graph: attributes of the graph.
+        nodes: attributes of each node by its name, in the order of the tasks.
+        edges: (predecessor, successor, attributes), in order; both are in ``nodes``.
+
+    Raises:
+        FormatError: an attribute is missing or malformed; the message names the node or edge.
+        InvalidInstanceError: the numbers are no valid instance.
+    """
+    if not nodes:
+        raise FormatError("the graph has no nodes: a problem has at least one task")
+    index = {node: i for i, node in enumerate(nodes)}
+    pairs = [(index[u], index[v]) for u, v, _ in edges]
+    vectors = any("comp" in attributes for attributes in nodes.values())
+    most = FINITE if vectors else LARGEST
+    data = [_data(attributes, f"edge {u!r} -> {v!r}", most) for u, v, attributes in edges]
+    if not vectors:
+        runtimes = [_runtime(attributes, node) for node, attributes in nodes.items()]
+        return Workflow(
+            tasks=tuple(nodes),
+            runtimes=np.array(runtimes, dtype=np.float64),
+            edges=tuple(pairs),
+            data=np.array(data, dtype=np.float64),
+            name=name,
+        )
+    comp = _comp(nodes)
+    return Instance(
+        comp,
+        pairs,
+        data,
+        inv_bandwidth=_matrix(graph, "inv_bandwidth"),
+        latency=_matrix(graph, "latency"),
+        task_names=tuple(nodes),
+        processor_names=_names(graph),
+        name=name,
+    )
+
+
+def _comp(nodes: Mapping[str, Mapping[str, str]]) -> list[list[float]]:
+    comp = []
+    for node, attributes in nodes.items():
+        if "comp" not in attributes:
+            raise FormatError(f"node {node!r} has no attribute 'comp', as others have")
+        comp.append(_vector(attributes["comp"], f"comp of node {node!r}"))
+        if len(comp[-1]) != len(comp[0]):
+            first = next(iter(nodes))
+            raise FormatError(
+                f"node {node!r} has {len(comp[-1])} costs, but {first!r} has {len(comp[0])}"
+            )
+    check_processors(len(comp[0]), "comp")
+    return comp
+
+
+def _vector(text: str, where: str) -> list[float]:
+    return [cost(word, where) for word in text.replace(",", " ").split()]
+
+
+def _matrix(graph: Mapping[str, str], key: str) -> list[list[float]] | None:
+    return [_vector(row, key) for row in graph[key].split(";")] if key in graph else None
+
+
+def _names(graph: Mapping[str, str]) -> list[str] | None:
+    if "processors" not in graph:
+        return None
+    try:
+        names = json.loads(graph["processors"])
+    except (ValueError, RecursionError):
+        names = None
+    if not isinstance(names, list):
+        raise FormatError("the graph's attribute 'processors' is not a JSON list of names")
+    return names
+
+
+def _runtime(attributes: Mapping[str, str], node: str) -> float:
+    for key in RUNTIME_KEYS:
+        if key in attributes:
+            return amount(attributes[key].strip(), f"{key} of node {node!r}")
+    raise FormatError(
+        f"node {node!r} has no attribute 'comp' with its costs, nor one runtime in "
+        f"{', '.join(map(repr, RUNTIME_KEYS))}"
+    )
+
+
+def _data(attributes: Mapping[str, str], where: str, most: float) -> float:
+    for key in DATA_KEYS:
+        if key in attributes:
+            return amount(attributes[key].strip(), f"{key} of {where}", most=most)
+    return 0.0
+
+
+# -- writing -----------------------------------------------------------------------------------
+
+
+def graph_attributes(instance: Instance) -> Attributes:
+    """What differs from the defaults of ``Instance``."""
+    p = instance.n_processors
+    attributes = {}
+    if instance.processor_names != tuple(f"P{q}" for q in range(p)):
+        attributes["processors"] = json.dumps(instance.processor_names, ensure_ascii=False)
+    if not np.array_equal(instance.inv_bandwidth, 1.0 - np.eye(p)):
+        attributes["inv_bandwidth"] = _matrix_text(instance.inv_bandwidth)
+    if instance.latency.any():
+        attributes["latency"] = _matrix_text(instance.latency)
+    return attributes
+
+
+def node_attributes(instance: Instance, schedule: Schedule | None, task: int) -> Attributes:
+    """Costs of a task, and where and when it runs."""
+    attributes = {"comp": _vector_text(instance.comp[task])}
+    if schedule is not None:
+        attributes["processor"] = instance.processor_names[schedule.processor[task]]
+        attributes["start"] = number_text(schedule.start[task])
+        attributes["finish"] = number_text(schedule.finish[task])
+    return attributes
+
+
+def edge_attributes(instance: Instance, edge: int) -> Attributes:
+    """Data on an edge."""
+    return {"data": number_text(instance.data[edge])}
+
+
+def check_names(instance: Instance, title: str, refused: str = "") -> None:
+    """Raises DAGSchedError where a name has a character that the format cannot carry.
+
+    Args:
+        instance: what is written.
+        title: of the format, for the message.
+        refused: characters that it cannot carry besides control characters, lone surrogates and
+            the noncharacters U+FFFE and U+FFFF.
+    """
+    for name in (*instance.task_names, *instance.processor_names, instance.name or ""):
+        if not all(_plain(character) and character not in refused for character in name):
+            raise DAGSchedError(
+                f"{title} cannot carry the name {name!r}: rename it, or write own JSON"
+            )
+
+
+def _plain(character: str) -> bool:
+    code = ord(character)
+    control = code < 0x20 or 0x7F <= code < 0xA0
+    return not (control or 0xD800 <= code < 0xE000 or code in (0xFFFE, 0xFFFF))
+
+
+def _vector_text(values: Iterable[float]) -> str:
+    return " ".join(map(number_text, values))
+
+
+def _matrix_text(matrix: Floats) -> str:
+    return "; ".join(map(_vector_text, matrix))

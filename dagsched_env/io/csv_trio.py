@@ -1,0 +1,202 @@
+"""A directory of tables: computation, communication and bandwidth, as CSV (RFC 4180).
+
+- ``computation.csv``: the corner (label of the instance, or empty) and the processors; then each
+  task with its time on each of them, ``inf`` = may not run.
+- ``communication.csv``: ``from,to,data``; then a line for each edge.
+- ``bandwidth.csv``: the corner and the processors; then each processor with its data per unit of
+  time to each, ``inf`` = free; default 1. Or ``inverse_bandwidth.csv`` with the reciprocals: it is
+  written where bandwidths would not be read back exactly.
+- ``latency.csv``: the same with start-up times; default 0.
+- ``schedule.csv``: ``task,processor,start,finish``; written with a schedule, never read.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from dagsched_env.errors import DAGSchedError, FormatError
+from dagsched_env.instance import Instance
+from dagsched_env.io.attributes import check_names
+from dagsched_env.io.numbers import FINITE, amount, check_processors, cost, number_text
+from dagsched_env.io.source import decoded
+from dagsched_env.kernels.arrays import Floats
+from dagsched_env.schedule import Schedule
+
+__all__ = ["FILES", "dump", "parse"]
+
+COMPUTATION = "computation.csv"
+COMMUNICATION = "communication.csv"
+BANDWIDTH = "bandwidth.csv"
+INVERSE = "inverse_bandwidth.csv"
+LATENCY = "latency.csv"
+SCHEDULE = "schedule.csv"
+FILES = (COMPUTATION, COMMUNICATION, BANDWIDTH, INVERSE, LATENCY, SCHEDULE)
+"""All that such a directory may hold."""
+
+EDGE_HEADER = ["from", "to", "data"]
+SCHEDULE_HEADER = ["task", "processor", "start", "finish"]
+
+Row = tuple[str, list[str]]
+"""Place of a line, for messages, and its cells."""
+
+
+# -- reading -----------------------------------------------------------------------------------
+
+
+def parse(directory: Path) -> Instance:
+    """Read the tables of a directory.
+
+    Raises:
+        FormatError: a table is missing or not rectangular, a name is unknown or not unique, or a
+            cell is no number of its range; the message names the table and the line.
+        InvalidInstanceError: the numbers are no valid instance.
+        OSError: a file cannot be read.
+    """
+    if not (directory / COMPUTATION).is_file():
+        raise FormatError(f"the directory has no {COMPUTATION}: it is no instance as CSV")
+    (_, header), *rows = _table(directory, COMPUTATION)
+    label, processors = header[0], header[1:]
+    check_processors(len(processors), COMPUTATION)
+    tasks = _names(rows)
+    comp = [[cost(cell, where) for cell in cells[1:]] for where, cells in rows]
+    edges, data = _edges(directory, tasks)
+    return Instance(
+        comp,
+        edges,
+        data,
+        inv_bandwidth=_inverse_bandwidth(directory, processors),
+        latency=_links(directory, LATENCY, processors),
+        task_names=tuple(tasks),
+        processor_names=processors,
+        name=label or None,
+    )
+
+
+def _table(directory: Path, name: str) -> list[Row]:
+    """Header and lines of a table, all of the same length."""
+    text = decoded((directory / name).read_bytes())
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    rows: list[Row] = []
+    try:
+        rows.extend((f"{name} line {reader.line_num}", cells) for cells in reader if cells)
+    except csv.Error as error:
+        raise FormatError(f"{name} line {reader.line_num}: {error}") from None
+    if not rows:
+        raise FormatError(f"{name} is empty: it needs a header")
+    for where, cells in rows:
+        if len(cells) != len(rows[0][1]):
+            raise FormatError(f"{where} has {len(cells)} cells, the header {len(rows[0][1])}")
+    return rows
+
+
+def _names(rows: Sequence[Row]) -> dict[str, int]:
+    names: dict[str, int] = {}
+    for where, cells in rows:
+        if cells[0] in names:
+            raise FormatError(f"{where} repeats the name {cells[0]!r}")
+        names[cells[0]] = len(names)
+    return names
+
+
+def _edges(directory: Path, tasks: Mapping[str, int]) -> tuple[list[tuple[int, int]], list[float]]:
+    if not (directory / COMMUNICATION).is_file():
+        raise FormatError(f"the directory has no {COMMUNICATION}; without edges, give its header")
+    (_, header), *rows = _table(directory, COMMUNICATION)
+    if header != EDGE_HEADER:
+        raise FormatError(f"{COMMUNICATION} needs the header {','.join(EDGE_HEADER)}")
+    edges, data = [], []
+    for where, (u, v, carried) in rows:
+        for name in (u, v):
+            if name not in tasks:
+                raise FormatError(f"{where} names {name!r}, which is no task of {COMPUTATION}")
+        edges.append((tasks[u], tasks[v]))
+        data.append(amount(carried, where, most=FINITE))
+    return edges, data
+
+
+def _inverse_bandwidth(directory: Path, processors: list[str]) -> Floats | None:
+    inverse = _links(directory, INVERSE, processors)
+    bandwidth = _links(directory, BANDWIDTH, processors)
+    if bandwidth is None:
+        return inverse
+    if inverse is not None:
+        raise FormatError(f"the directory has {BANDWIDTH} and {INVERSE}: remove one of them")
+    np.fill_diagonal(bandwidth, np.inf)
+    if not bandwidth.all():
+        a, b = np.argwhere(bandwidth == 0)[0]
+        raise FormatError(f"{BANDWIDTH}: {processors[a]!r} to {processors[b]!r} is 0, not > 0")
+    return 1.0 / bandwidth
+
+
+def _links(directory: Path, name: str, processors: list[str]) -> Floats | None:
+    """``[p, p]`` numbers of a table between processors; None where it is missing."""
+    if not (directory / name).is_file():
+        return None
+    (where, header), *rows = _table(directory, name)
+    if header[1:] != processors or [cells[0] for _, cells in rows] != processors:
+        raise FormatError(f"{where}: the processors are not those of {COMPUTATION}, in its order")
+    return np.array(
+        [[cost(cell, where) for cell in cells[1:]] for where, cells in rows], dtype=np.float64
+    )
+
+
+# -- writing -----------------------------------------------------------------------------------
+
+
+def dump(instance: Instance, schedule: Schedule | None = None) -> dict[str, str]:
+    """Text of each file of the directory.
+
+    Raises:
+        DAGSchedError: a name has a control character, or the label is empty text.
+    """
+    check_names(instance, "CSV")
+    if instance.name == "":
+        raise DAGSchedError("CSV cannot tell an empty name from none: use None")
+    p, tasks = instance.processor_names, instance.task_names
+    costs = zip(tasks, instance.comp, strict=True)
+    edges = zip(instance.edges.tolist(), instance.data, strict=True)
+    files = {
+        COMPUTATION: _text([instance.name or "", *p], ([t, *_cells(row)] for t, row in costs)),
+        COMMUNICATION: _text(
+            EDGE_HEADER, ([tasks[u], tasks[v], number_text(amount)] for (u, v), amount in edges)
+        ),
+        **_bandwidth(instance),
+    }
+    if instance.latency.any():
+        files[LATENCY] = _matrix(p, instance.latency)
+    if schedule is not None:
+        placed = zip(tasks, schedule.processor, schedule.start, schedule.finish, strict=True)
+        files[SCHEDULE] = _text(
+            SCHEDULE_HEADER, ([t, p[q], *_cells(times)] for t, q, *times in placed)
+        )
+    return files
+
+
+def _bandwidth(instance: Instance) -> dict[str, str]:
+    """Bandwidths, or their reciprocals where a division twice does not give them back."""
+    with np.errstate(divide="ignore", over="ignore"):
+        bandwidth = 1.0 / instance.inv_bandwidth
+        exact = np.array_equal(1.0 / bandwidth, instance.inv_bandwidth)
+    if exact:
+        return {BANDWIDTH: _matrix(instance.processor_names, bandwidth)}
+    return {INVERSE: _matrix(instance.processor_names, instance.inv_bandwidth)}
+
+
+def _matrix(names: Sequence[str], matrix: Floats) -> str:
+    rows = zip(names, matrix, strict=True)
+    return _text(["", *names], ([name, *_cells(row)] for name, row in rows))
+
+
+def _cells(values: Iterable[float]) -> list[str]:
+    return [number_text(value) for value in values]
+
+
+def _text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return stream.getvalue()

@@ -1,0 +1,79 @@
+"""DOT, the language of Graphviz: graphviz.org/doc/info/lang.html; attributes as in ``attributes``.
+
+Read are directed graphs with nodes, edges, chains of edges, default attributes and subgraphs (as
+mere groups); refused are undirected edges, ports, and subgraphs as ends of an edge. The reader is
+our own since pydot 4, which builds on pyparsing, takes 1.3 ms for each statement and exponential
+time for a row of open braces, and prints its errors.
+"""
+
+from dagsched_env.instance import Instance
+from dagsched_env.io.attributes import (
+    Attributes,
+    check_names,
+    edge_attributes,
+    graph_attributes,
+    interpret,
+    node_attributes,
+)
+from dagsched_env.io.dot_syntax import parse_digraph
+from dagsched_env.schedule import Schedule
+from dagsched_env.workflow import Workflow
+
+__all__ = ["dump", "parse"]
+
+COLOURS = 12
+"""Fills of the Graphviz colour scheme set312, one for each processor, then again."""
+
+
+def parse(text: str) -> Instance | Workflow:
+    """Read a directed graph: an instance where nodes have ``comp``, a workflow otherwise.
+
+    Raises:
+        FormatError: not DOT, or not the part of it that is read (the message names the line), or
+            an attribute is missing or malformed (the message names the node or edge).
+        InvalidInstanceError: the numbers are no valid instance.
+    """
+    graph = parse_digraph(text)
+    return interpret(graph.name, graph.attributes, graph.nodes, graph.edges)
+
+
+def dump(instance: Instance, schedule: Schedule | None = None) -> str:
+    """The instance as a directed graph; a schedule adds where and when each task runs.
+
+    Raises:
+        DAGSchedError: a name has a control character or a backslash.
+    """
+    check_names(instance, "DOT", refused="\\")
+    name = "" if instance.name is None else f" {_quoted(instance.name)}"
+    out = [f"digraph{name} {{"]
+    for key, value in graph_attributes(instance).items():
+        json_safe = value.replace(
+            '\\"', "\\u0022"
+        )  # DOT takes a backslash before a quote for itself
+        out.append(f"  {key}={_quoted(json_safe)};")
+    for task, label in enumerate(instance.task_names):
+        attributes = node_attributes(instance, schedule, task)
+        if schedule is not None:
+            attributes |= _picture(label, attributes, int(schedule.processor[task]))
+        out.append(f"  {_quoted(label)} {_listed(attributes)};")
+    for e, (u, v) in enumerate(instance.edges.tolist()):
+        ends = f"{_quoted(instance.task_names[u])} -> {_quoted(instance.task_names[v])}"
+        out.append(f"  {ends} {_listed(edge_attributes(instance, e))};")
+    return "\n".join([*out, "}", ""])
+
+
+def _picture(name: str, placed: Attributes, processor: int) -> Attributes:
+    """What makes Graphviz show the placement."""
+    return {
+        "label": f"{name}\\n{placed['processor']}: {placed['start']}–{placed['finish']}",
+        "style": "filled",
+        "fillcolor": f"/set312/{processor % COLOURS + 1}",
+    }
+
+
+def _listed(attributes: Attributes) -> str:
+    return "[" + ", ".join(f"{key}={_quoted(value)}" for key, value in attributes.items()) + "]"
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '\\"') + '"'

@@ -1,0 +1,248 @@
+"""The grammar of DOT, as far as it describes one directed graph; linear in the length of the file.
+
+graphviz.org/doc/info/lang.html. Nothing here recurses, so that nesting costs no stack.
+"""
+
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from dagsched_env.errors import FormatError
+from dagsched_env.io.attributes import WEIGHTS, Attributes
+
+__all__ = ["Digraph", "parse_digraph", "starts_like_dot"]
+
+TOKEN = re.compile(
+    r"""
+    (?P<space>   \s+ | //[^\n]* | /\*.*?\*/ | ^\#[^\n]* )
+  | (?P<word>    [^\W\d]\w* | -?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?) )
+  | (?P<quoted>  "(?:[^"\\]++|\\.)*+" )
+  | (?P<mark>    -> | -- | [{}\[\];,=:+] )
+    """,
+    re.VERBOSE | re.DOTALL | re.MULTILINE,
+)
+KEYWORDS = ("node", "edge", "graph", "digraph", "subgraph", "strict")
+
+
+@dataclass
+class Digraph:
+    """What a DOT file says."""
+
+    name: str | None = None
+    attributes: Attributes = field(default_factory=dict)
+    nodes: dict[str, Attributes] = field(default_factory=dict)
+    edges: list[tuple[str, str, Attributes]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Token:
+    kind: str
+    text: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Attributes of the nodes and edges that follow within the same braces.
+
+    Only those with a meaning for scheduling are kept: all nodes take over a copy.
+    """
+
+    node: Attributes = field(default_factory=dict)
+    edge: Attributes = field(default_factory=dict)
+
+    def plus(self, kind: str, attributes: Attributes) -> "Scope":
+        kept = {key: attributes[key] for key in WEIGHTS if key in attributes}
+        return (
+            Scope(self.node | kept, self.edge)
+            if kind == "node"
+            else Scope(self.node, self.edge | kept)
+        )
+
+
+def parse_digraph(text: str) -> Digraph:
+    """Read the only graph of a DOT file.
+
+    Raises:
+        FormatError: not DOT or not the part that is read; the message names the line.
+    """
+    return _Parser(text).graph()
+
+
+def starts_like_dot(text: str) -> bool:
+    """Whether the first word is one that starts a graph."""
+    try:
+        first = next(_tokens(text), None)
+    except FormatError:
+        return False
+    return first is not None and first.text.lower() in ("strict", "graph", "digraph")
+
+
+def _tokens(text: str) -> Iterator[Token]:
+    at, line = 0, 1
+    while at < len(text):
+        match = TOKEN.match(text, at)
+        if match is not None and match["space"] is None:
+            yield Token(match.lastgroup or "", match.group(), line)
+        end = match.end() if match else at
+        if match is None and text[at] == "<":
+            end = _end_of_html(text, at, line)
+            yield Token("quoted", '"' + text[at + 1 : end - 1] + '"', line)
+        elif match is None:
+            raise FormatError(f"line {line}: {text[at : at + 20]!r} is not DOT")
+        line += text.count("\n", at, end)
+        at = end
+
+
+def _end_of_html(text: str, start: int, line: int) -> int:
+    depth = 0
+    for bracket in re.compile("[<>]").finditer(text, start):
+        depth += 1 if bracket.group() == "<" else -1
+        if depth == 0:
+            return bracket.end()
+    raise FormatError(f"line {line}: the HTML text that starts here does not end")
+
+
+class _Parser:
+    """Statements of one graph, token by token."""
+
+    def __init__(self, text: str) -> None:
+        self.tokens = _tokens(text)
+        self.lines = text.count("\n") + 1
+        self.token = self._next()
+        self.digraph = Digraph()
+
+    def graph(self) -> Digraph:
+        self._accept_word("strict")
+        if not self._accept_word("digraph"):
+            self._fail("expected 'digraph'; undirected graphs are not read")
+        if self.token.text != "{":
+            self.digraph.name = self._identifier()
+        self._expect("{")
+        scopes = [Scope()]
+        while scopes:
+            self._statement(scopes)
+        if self.token.kind != "end":
+            self._fail("expected the end of the file, one graph in each")
+        return self.digraph
+
+    def _statement(self, scopes: list[Scope]) -> None:
+        if self._accept(";"):
+            return
+        if self._accept("}"):
+            scopes.pop()
+            if scopes and self.token.text == "->":
+                self._fail("a subgraph cannot be the end of an edge: name its nodes")
+        elif self._opens_subgraph():
+            scopes.append(scopes[-1])
+        elif self._is_word("graph"):
+            self._advance()
+            attributes = self._attribute_list()
+            if len(scopes) == 1:
+                self.digraph.attributes |= attributes
+        elif self._is_word("node") or self._is_word("edge"):
+            kind = self.token.text.lower()
+            self._advance()
+            scopes[-1] = scopes[-1].plus(kind, self._attribute_list())
+        else:
+            self._named(scopes)
+
+    def _opens_subgraph(self) -> bool:
+        if self._accept_word("subgraph"):
+            if self.token.text != "{":
+                self._identifier()
+            self._expect("{")
+            return True
+        return self._accept("{")
+
+    def _named(self, scopes: list[Scope]) -> None:
+        """A node, a chain of edges, or ``key = value`` of the graph."""
+        first = self._identifier()
+        if self._accept("="):
+            value = self._identifier()
+            if len(scopes) == 1:
+                self.digraph.attributes[first] = value
+            return
+        chain = [first]
+        while self._accept("->"):
+            if self.token.text == "{" or self._is_word("subgraph"):
+                self._fail("a subgraph cannot be the end of an edge: name its nodes")
+            chain.append(self._identifier())
+        if self.token.text in (":", "--"):
+            self._fail("ports and undirected edges are not read")
+        attributes = self._attribute_list()
+        for node in chain:
+            self.digraph.nodes.setdefault(node, dict(scopes[-1].node))
+        if len(chain) == 1:
+            self.digraph.nodes[first] |= attributes
+        for u, v in itertools.pairwise(chain):
+            self.digraph.edges.append((u, v, scopes[-1].edge | attributes))
+
+    def _attribute_list(self) -> Attributes:
+        attributes: Attributes = {}
+        while self._accept("["):
+            while not self._accept("]"):
+                key = self._identifier()
+                self._expect("=")
+                attributes[key] = self._identifier()
+                if not self._accept(","):
+                    self._accept(";")
+        return attributes
+
+    def _identifier(self) -> str:
+        token = self.token
+        if token.kind == "word" and token.text.lower() not in KEYWORDS:
+            self._advance()
+            return token.text
+        if token.kind != "quoted":
+            self._fail("expected a name or a value")
+        parts = [_unquoted(token.text)]
+        self._advance()
+        while self._accept("+"):
+            if self.token.kind != "quoted":
+                self._fail("expected quoted text after '+'")
+            parts.append(_unquoted(self.token.text))
+            self._advance()
+        return "".join(parts)
+
+    # -- tokens ----------------------------------------------------------------------------------
+
+    def _next(self) -> Token:
+        return next(self.tokens, Token("end", "", self.lines))
+
+    def _advance(self) -> None:
+        self.token = self._next()
+
+    def _accept(self, mark: str) -> bool:
+        accepted = self.token.kind == "mark" and self.token.text == mark
+        if accepted:
+            self._advance()
+        return accepted
+
+    def _expect(self, mark: str) -> None:
+        if not self._accept(mark):
+            self._fail(f"expected {mark!r}")
+
+    def _is_word(self, word: str) -> bool:
+        return self.token.kind == "word" and self.token.text.lower() == word
+
+    def _accept_word(self, word: str) -> bool:
+        accepted = self._is_word(word)
+        if accepted:
+            self._advance()
+        return accepted
+
+    def _fail(self, problem: str) -> NoReturn:
+        found = repr(self.token.text[:30]) if self.token.text else "the end of the file"
+        raise FormatError(f"line {self.token.line}: {problem}, found {found}")
+
+
+def _unquoted(text: str) -> str:
+    r"""Text between quotes; only ``\"`` and a backslash before a line break are escapes."""
+    return re.sub(r'\\(\n|["\\])', _unescaped, text[1:-1])
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    return {"\n": "", '"': '"', "\\": "\\\\"}[match[1]]

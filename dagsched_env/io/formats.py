@@ -1,0 +1,124 @@
+"""The registry of file formats: what reads and what writes each of them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from dagsched_env.instance import Instance
+from dagsched_env.io import (
+    chrome_trace,
+    csv_trio,
+    dax,
+    dot,
+    fjsp,
+    graphml,
+    job_shop,
+    own_json,
+    stg,
+    wfformat,
+    wfformat_dump,
+)
+from dagsched_env.io.source import Source
+from dagsched_env.schedule import Schedule
+from dagsched_env.workflow import Workflow
+
+__all__ = ["FORMATS", "Format", "by_suffix"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Format:
+    """How a file format is read and written.
+
+    Args:
+        title: its name in messages.
+        suffixes: of its files, lower case; more than one dot is possible.
+        read: gives an instance where the file describes its processors, else a workflow, which a
+            platform turns into one; None = only written.
+        write: gives the text of the file, or of each file of a directory; None = only read.
+        schedule: whether ``write`` takes none, may take one, or needs one.
+    """
+
+    title: str
+    suffixes: tuple[str, ...]
+    read: Callable[[Source], Instance | Workflow] | None = None
+    write: Callable[[Instance, Schedule | None], str | dict[str, str]] | None = None
+    schedule: Literal["none", "optional", "needed"] = "none"
+
+
+def _read_wfformat(source: Source) -> Instance | Workflow:
+    return wfformat_dump.embedded(source.json) or wfformat.parse(source.json)
+
+
+FORMATS: dict[str, Format] = {
+    "chrome_trace": Format(
+        title="Chrome trace",
+        suffixes=(".trace.json",),
+        write=chrome_trace.dump,
+        schedule="needed",
+    ),
+    "csv": Format(
+        title="CSV",
+        suffixes=(".csv",),
+        read=lambda source: csv_trio.parse(source.path),
+        write=csv_trio.dump,
+        schedule="optional",
+    ),
+    "dax": Format(
+        title="DAX",
+        suffixes=(".dax",),
+        read=lambda source: dax.parse(source.xml),
+    ),
+    "dot": Format(
+        title="DOT",
+        suffixes=(".dot", ".gv"),
+        read=lambda source: dot.parse(source.text),
+        write=dot.dump,
+        schedule="optional",
+    ),
+    "fjsp": Format(
+        title="flexible job shop",
+        suffixes=(".fjs", ".fjsp"),
+        read=lambda source: fjsp.parse(source.text, name=source.stem),
+    ),
+    "graphml": Format(
+        title="GraphML",
+        suffixes=(".graphml",),
+        read=lambda source: graphml.parse(source.xml),
+        write=graphml.dump,
+        schedule="optional",
+    ),
+    "job_shop": Format(
+        title="job shop",
+        suffixes=(".jsp", ".jss"),
+        read=lambda source: job_shop.parse(source.text, name=source.stem),
+    ),
+    "json": Format(
+        title="own JSON",
+        suffixes=(".json",),
+        read=lambda source: own_json.parse(source.json, source.text),
+        write=lambda instance, _: own_json.dump(instance),
+    ),
+    "stg": Format(
+        title="STG",
+        suffixes=(".stg",),
+        read=lambda source: stg.parse(source.text, name=source.stem),
+    ),
+    "wfformat": Format(
+        title="WfFormat",
+        suffixes=(".wfformat.json",),
+        read=_read_wfformat,
+        write=lambda instance, _: wfformat_dump.dump(instance),
+    ),
+}
+"""Name of each format → how it is read and written."""
+
+
+def by_suffix(file_name: str) -> str | None:
+    """Name of the format with the longest suffix that the file has; None without one."""
+    matches = [
+        (len(suffix), name)
+        for name, format in FORMATS.items()
+        for suffix in format.suffixes
+        if file_name.lower().endswith(suffix)
+    ]
+    return max(matches)[1] if matches else None

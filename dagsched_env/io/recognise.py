@@ -1,0 +1,86 @@
+"""Which format a file is in, by its suffix where that says so, otherwise by its content."""
+
+from dagsched_env.errors import DAGSchedError, FormatError
+from dagsched_env.io import own_json, wfformat
+from dagsched_env.io.dot_syntax import starts_like_dot
+from dagsched_env.io.formats import FORMATS, by_suffix
+from dagsched_env.io.numbers import lines
+from dagsched_env.io.source import Source
+from dagsched_env.io.tree import local_name
+
+__all__ = ["check_name", "recognise"]
+
+SPECIFIC = tuple(
+    suffix for format in FORMATS.values() for suffix in format.suffixes if suffix != ".json"
+)
+"""Suffixes that decide; several formats share ``.json``, ``.xml`` and ``.txt``."""
+
+
+def recognise(source: Source) -> str:
+    """Name of the format.
+
+    A directory is CSV; a suffix that belongs to one format decides. Otherwise JSON starts with a
+    brace or bracket, XML with ``<``, DOT with ``digraph``; numbers are STG where the first line
+    holds one, a job shop where it holds two and all lines have the length which that asks for, and
+    a flexible job shop where they do not.
+
+    Raises:
+        FormatError: none of these; it lists the formats.
+        MissingExtraError: XML, and its parser is not installed.
+        OSError: the file cannot be read.
+    """
+    if source.path.is_dir():
+        return "csv"
+    named = by_suffix(source.path.name)
+    if named is not None and source.path.name.lower().endswith(SPECIFIC):
+        return named
+    start = source.content.lstrip(b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n")[:1]
+    if source.suffix == ".json" or start in (b"{", b"["):
+        return _json(source)
+    if source.suffix == ".xml" or start == b"<":
+        return _xml(source)
+    if starts_like_dot(source.text):
+        return "dot"
+    return _numbers(source.text)
+
+
+def check_name(name: str) -> None:
+    """Raises DAGSchedError, with the names there are, where no format has this name."""
+    if name not in FORMATS:
+        raise DAGSchedError(f"no format {name!r}: there are {', '.join(FORMATS)}")
+
+
+def _json(source: Source) -> str:
+    if own_json.recognises(source.json):
+        return "json"
+    if wfformat.recognises(source.json):
+        return "wfformat"
+    raise FormatError(
+        'unknown format: the top level needs "format": "dagsched-instance", or "workflow" of a '
+        "WfFormat trace"
+    )
+
+
+def _xml(source: Source) -> str:
+    root = local_name(source.xml)
+    formats = {"adag": "dax", "graphml": "graphml"}
+    if root not in formats:
+        raise FormatError(
+            f"unknown format: the root element is <{root:.40}>: DAX has <adag>, GraphML <graphml>"
+        )
+    return formats[root]
+
+
+def _numbers(text: str) -> str:
+    rows = [words for _, words in lines(text)]
+    counted = [words for words in rows if words[0][0].isdigit()]
+    if not counted:
+        raise FormatError(f"unknown format: name one of {', '.join(FORMATS)}")
+    header, body = counted[0], counted[1:]
+    if len(header) == 1:
+        return "stg"
+    titled = len(counted) < len(rows)
+    lengths = {len(words) for words in body}
+    machines = {str(n) for n in lengths} | {str(n // 2) for n in lengths if n % 2 == 0}
+    fits = len(lengths) == 1 and header[1] in machines
+    return "job_shop" if titled or fits else "fjsp"

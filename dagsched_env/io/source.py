@@ -1,0 +1,91 @@
+"""A file to be read: its path and its content, read once."""
+
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dagsched_env.errors import FormatError, MissingExtraError
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+__all__ = ["Source", "decoded", "parse_xml"]
+
+
+class Source:
+    """What all readers read from. Content is read once, so that a pipe can be a source.
+
+    Args:
+        path: the file; a directory where the format is one.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def suffix(self) -> str:
+        """Last suffix of the path in lower case, with its dot; empty without one."""
+        return self.path.suffix.lower()
+
+    @property
+    def stem(self) -> str | None:
+        """Name of the file without its suffixes, for formats that carry no label of their own."""
+        return self.path.name.partition(".")[0] or None
+
+    @cached_property
+    def content(self) -> bytes:
+        return self.path.read_bytes()
+
+    @cached_property
+    def text(self) -> str:
+        """Content as UTF-8, without a byte order mark; raises FormatError."""
+        return decoded(self.content)
+
+    @cached_property
+    def json(self) -> Any:
+        """Content as JSON; raises FormatError."""
+        try:
+            return json.loads(self.text)
+        except (ValueError, RecursionError) as error:
+            raise FormatError(f"not JSON: {error}") from None
+
+    @cached_property
+    def xml(self) -> "Element":
+        """Root element of the content; raises FormatError."""
+        return parse_xml(self.content)
+
+
+def decoded(content: bytes) -> str:
+    """UTF-8 text without a byte order mark.
+
+    Raises:
+        FormatError: it is none; the message names the first wrong byte.
+    """
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FormatError(f"not UTF-8 text: {error}") from None
+
+
+def parse_xml(content: bytes) -> "Element":
+    """Parse XML that may be hostile: a document type, and so any entity, is refused.
+
+    Raises:
+        FormatError: not well-formed (the message names line and column), an encoding that is not
+            known, or a document type declaration.
+        MissingExtraError: defusedxml is not installed.
+    """
+    try:
+        from defusedxml import DefusedXmlException
+        from defusedxml.ElementTree import ParseError, fromstring
+    except ModuleNotFoundError:
+        raise MissingExtraError("defusedxml", "formats") from None
+    try:
+        return fromstring(content, forbid_dtd=True)
+    except DefusedXmlException:
+        raise FormatError(
+            "the XML declares a document type or entities, which are refused: remove <!DOCTYPE"
+        ) from None
+    except (ParseError, ValueError, LookupError) as error:
+        raise FormatError(f"not XML: {error}") from None

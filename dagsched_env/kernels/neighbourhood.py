@@ -1,0 +1,273 @@
+"""Moves of one task in a complete schedule, judged without decoding the schedule again.
+
+The schedule is kept as a graph: the edges of the problem, and an arc from each task to the next
+one on its processor. A task starts at the longest path to it, and the makespan is the longest path
+of all. A move takes task t out and puts it back on processor q, at another place of the order that
+its predecessors and successors leave open. Then
+
+- a path that avoids t is no longer than the makespan before: t joined its two neighbours;
+- a path through t is at most ``estimate``: what comes before t in the order has not changed, what
+  comes after it has not changed either, and the tasks that t jumps over have only lost t.
+
+So the new makespan is at most the larger of the two, and exactly ``estimate`` where that is the
+larger and t jumps over none of the tasks that it was holding up. One estimate costs O(degree of t),
+whatever n: the idea of the move evaluations in Mastrolilli, Gambardella 2000, "Effective
+neighbourhood functions for the flexible job shop problem", J. Scheduling 3(1).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
+from dagsched_env.kernels.decoding import arrival_time, transfer_time
+from dagsched_env.kernels.jit import kernel
+
+__all__ = [
+    "Choices",
+    "Solution",
+    "choices",
+    "estimate",
+    "last_before",
+    "makespan",
+    "move",
+    "rebuild",
+    "solution",
+    "surroundings",
+]
+
+
+class Choices(NamedTuple):
+    """The eligible processors of each task; constant."""
+
+    eligible: Ints  # [n, p] the first n_eligible[t] entries of row t, ascending
+    n_eligible: Ints  # [n]
+
+
+class Solution(NamedTuple):
+    """A complete schedule in which no task can start earlier; mutated in place.
+
+    Node ``n + q`` stands before the first and behind the last task of processor q: its finish and
+    rest are 0, so that no task is a special case.
+    """
+
+    order: Ints  # [n] tasks, topological, each processor's in the order in which it runs them
+    position: Ints  # [n] inverse of order
+    processor: Ints  # [n]
+    finish: Floats  # [n + p] longest path up to the end of a task
+    rest: Floats  # [n + p] longest path from the start of a task, itself included
+    before: Ints  # [n + p] the node before a task on its processor
+    after: Ints  # [n + p] the node behind it
+    stale: npt.NDArray[np.bool_]  # [n] scratch, all False between calls
+
+
+@kernel
+def choices(g: InstanceArrays) -> Choices:
+    """The eligible processors of an instance."""
+    n, p = g.comp.shape
+    c = Choices(np.zeros((n, p), dtype=np.int64), np.zeros(n, dtype=np.int64))
+    for t in range(n):
+        for q in range(p):
+            if g.comp[t, q] != np.inf:
+                c.eligible[t, c.n_eligible[t]] = q
+                c.n_eligible[t] += 1
+    return c
+
+
+@kernel
+def solution(g: InstanceArrays, order: Ints, processor: Ints) -> Solution:
+    """Each task behind those before it in a topological ``order``, on its ``processor``."""
+    n, p = g.comp.shape
+    s = Solution(
+        order.copy(),
+        np.empty(n, dtype=np.int64),
+        processor.copy(),
+        np.zeros(n + p, dtype=np.float64),
+        np.zeros(n + p, dtype=np.float64),
+        np.empty(n + p, dtype=np.int64),
+        np.empty(n + p, dtype=np.int64),
+        np.zeros(n, dtype=np.bool_),
+    )
+    rebuild(g, s)
+    return s
+
+
+@kernel
+def rebuild(g: InstanceArrays, s: Solution) -> None:
+    """Make everything from ``order`` and ``processor``."""
+    n, p = g.comp.shape
+    for node in range(n, n + p):
+        s.before[node] = s.after[node] = node
+    for k in range(n):
+        t = s.order[k]
+        s.position[t] = k
+        _link(s, t, s.before[n + s.processor[t]])
+        s.finish[t] = _finish(g, s, t)
+    for k in range(n - 1, -1, -1):
+        s.rest[s.order[k]] = _rest(g, s, s.order[k])
+
+
+@kernel
+def makespan(g: InstanceArrays, s: Solution) -> float:
+    """The latest of the last tasks of the processors."""
+    n, p = g.comp.shape
+    latest = 0.0
+    for node in range(n, n + p):
+        latest = max(latest, s.finish[s.before[node]])
+    return latest
+
+
+@kernel
+def surroundings(g: InstanceArrays, s: Solution, t: int, q: int) -> tuple[int, int, float, float]:
+    """What the edges of ``t`` would allow on processor ``q``.
+
+    Returns the first and the last position open to it, the arrival of its inputs, and the longest
+    path behind it that starts with one of its edges.
+    """
+    first, last = 0, s.order.shape[0] - 1
+    arrival, onward = 0.0, 0.0
+    for e in range(g.pred_ptr[t], g.pred_ptr[t + 1]):
+        u = g.pred_task[e]
+        first = max(first, s.position[u] + 1)
+        arrival = max(arrival, s.finish[u] + transfer_time(g, g.pred_data[e], s.processor[u], q))
+    for e in range(g.succ_ptr[t], g.succ_ptr[t + 1]):
+        v = g.succ_task[e]
+        last = min(last, s.position[v] - 1)
+        onward = max(onward, s.rest[v] + transfer_time(g, g.succ_data[e], q, s.processor[v]))
+    return first, last, arrival, onward
+
+
+@kernel
+def last_before(s: Solution, t: int, q: int, target: int) -> int:
+    """The node that ``t`` would follow on processor ``q`` if it moved to position ``target``."""
+    k = target if target >= s.position[t] else target - 1
+    while k >= 0 and (s.processor[s.order[k]] != q or s.order[k] == t):
+        k -= 1
+    return s.order[k] if k >= 0 else s.order.shape[0] + q  # type: ignore[no-any-return]
+
+
+@kernel
+def estimate(
+    g: InstanceArrays, s: Solution, t: int, q: int, previous: int, arrival: float, onward: float
+) -> float:
+    """Bound on the paths through ``t`` if it followed the node ``previous`` on processor ``q``.
+
+    ``arrival`` and ``onward`` are those of ``surroundings``.
+    """
+    following = s.after[previous]
+    if following == t:
+        following = s.after[t]
+    return max(arrival, s.finish[previous]) + g.comp[t, q] + max(onward, s.rest[following])  # type: ignore[no-any-return]
+
+
+@kernel
+def move(g: InstanceArrays, s: Solution, t: int, q: int, target: int, previous: int) -> None:
+    """Put ``t`` at position ``target``, on processor ``q`` behind the node ``previous``."""
+    old_q, old_position, old_before = s.processor[t], s.position[t], s.before[t]
+    _shift(s, t, target)
+    if q == old_q and previous == old_before:
+        return
+    old_after = s.after[t]
+    s.after[old_before] = old_after
+    s.before[old_after] = old_before
+    s.processor[t] = q
+    _link(s, t, previous)
+    pending = _mark(s, t) + _mark(s, old_after) + _mark(s, s.after[t])
+    if q != old_q:
+        for e in range(g.succ_ptr[t], g.succ_ptr[t + 1]):
+            pending += _mark(s, g.succ_task[e])
+    _renew_finishes(g, s, min(old_position, target), pending)
+    pending = _mark(s, t) + _mark(s, old_before) + _mark(s, previous)
+    if q != old_q:
+        for e in range(g.pred_ptr[t], g.pred_ptr[t + 1]):
+            pending += _mark(s, g.pred_task[e])
+    _renew_rests(g, s, max(old_position, target), pending)
+
+
+@kernel
+def _renew_finishes(g: InstanceArrays, s: Solution, k: int, pending: int) -> None:
+    """Recompute the ``pending`` stale tasks, all from position ``k`` on, and what they delay."""
+    while pending > 0:
+        t = s.order[k]
+        k += 1
+        if s.stale[t]:
+            s.stale[t] = False
+            pending -= 1
+            finish = _finish(g, s, t)
+            if finish != s.finish[t]:
+                s.finish[t] = finish
+                pending += _mark(s, s.after[t])
+                for e in range(g.succ_ptr[t], g.succ_ptr[t + 1]):
+                    pending += _mark(s, g.succ_task[e])
+
+
+@kernel
+def _renew_rests(g: InstanceArrays, s: Solution, k: int, pending: int) -> None:
+    """The mirror image of ``_renew_finishes``: all stale tasks are at most at position ``k``."""
+    while pending > 0:
+        t = s.order[k]
+        k -= 1
+        if s.stale[t]:
+            s.stale[t] = False
+            pending -= 1
+            rest = _rest(g, s, t)
+            if rest != s.rest[t]:
+                s.rest[t] = rest
+                pending += _mark(s, s.before[t])
+                for e in range(g.pred_ptr[t], g.pred_ptr[t + 1]):
+                    pending += _mark(s, g.pred_task[e])
+
+
+@kernel
+def _finish(g: InstanceArrays, s: Solution, t: int) -> float:
+    q = s.processor[t]
+    arrival = arrival_time(g, s.processor, s.finish, t, q)
+    return max(arrival, s.finish[s.before[t]]) + g.comp[t, q]  # type: ignore[no-any-return]
+
+
+@kernel
+def _rest(g: InstanceArrays, s: Solution, t: int) -> float:
+    q = s.processor[t]
+    return max(_onward(g, s, t, q), s.rest[s.after[t]]) + g.comp[t, q]  # type: ignore[no-any-return]
+
+
+@kernel
+def _onward(g: InstanceArrays, s: Solution, t: int, q: int) -> float:
+    """Longest path from the end of ``t`` on processor ``q`` that starts with one of its edges."""
+    longest = 0.0
+    for e in range(g.succ_ptr[t], g.succ_ptr[t + 1]):
+        v = g.succ_task[e]
+        longest = max(longest, s.rest[v] + transfer_time(g, g.succ_data[e], q, s.processor[v]))
+    return longest
+
+
+@kernel
+def _link(s: Solution, t: int, previous: int) -> None:
+    following = s.after[previous]
+    s.after[previous] = t
+    s.before[t] = previous
+    s.after[t] = following
+    s.before[following] = t
+
+
+@kernel
+def _mark(s: Solution, node: int) -> int:
+    """Make a task stale; 1 if it was not so before."""
+    if node < s.stale.shape[0] and not s.stale[node]:
+        s.stale[node] = True
+        return 1
+    return 0
+
+
+@kernel
+def _shift(s: Solution, t: int, target: int) -> None:
+    k = s.position[t]
+    step = 1 if target > k else -1
+    while k != target:
+        neighbour = s.order[k + step]
+        s.order[k] = neighbour
+        s.position[neighbour] = k
+        k += step
+    s.order[target] = t
+    s.position[t] = target

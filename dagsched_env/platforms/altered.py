@@ -1,0 +1,26 @@
+"""An instance with some of its numbers changed."""
+
+from typing import Any
+
+from dagsched_env.instance import Instance
+
+__all__ = ["altered"]
+
+
+def altered(instance: Instance, **changes: Any) -> Instance:
+    """A new instance: arguments of ``Instance`` in ``changes``, the others as they were.
+
+    Raises:
+        InvalidInstanceError: the changed numbers are no valid problem.
+    """
+    arguments: dict[str, Any] = {
+        "comp": instance.comp,
+        "edges": instance.edges,
+        "data": instance.data,
+        "inv_bandwidth": instance.inv_bandwidth,
+        "latency": instance.latency,
+        "task_names": instance.task_names,
+        "processor_names": instance.processor_names,
+        "name": instance.name,
+    }
+    return Instance(**(arguments | changes))

@@ -1,0 +1,32 @@
+"""Pictures of schedules: Gantt charts as PNG, SVG, PDF, pixels, or an interactive HTML page."""
+
+from pathlib import Path
+
+from dagsched_env.errors import DAGSchedError
+from dagsched_env.instance import Instance
+from dagsched_env.render.gantt import gantt_figure, rgb_array, save_gantt
+from dagsched_env.render.page import gantt_page, save_page
+from dagsched_env.schedule import Schedule
+
+__all__ = ["gantt_figure", "gantt_page", "rgb_array", "save", "save_gantt", "save_page"]
+
+
+def save(schedule: Schedule, path: str | Path, instance: Instance | None = None) -> Path:
+    """Write a Gantt chart as PNG, SVG, PDF or HTML, by the suffix of ``path``.
+
+    Args:
+        schedule: what is drawn; complete for HTML.
+        path: the file; it appears whole or not at all.
+        instance: gives names and depths; HTML needs it.
+
+    Raises:
+        DAGSchedError: an unknown suffix, HTML without an instance, or a schedule that does not
+            belong to the instance.
+        MissingExtraError: matplotlib is not installed (HTML does without it).
+        OSError: the file cannot be written.
+    """
+    if Path(path).suffix.lower() not in (".html", ".htm"):
+        return save_gantt(schedule, path, instance)
+    if instance is None:
+        raise DAGSchedError(f"{path}: an HTML chart needs the instance: pass instance=")
+    return save_page(schedule, path, instance)

@@ -1,0 +1,68 @@
+"""What all matplotlib pictures share: colours, the empty figure, the file that appears whole."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dagsched_env.errors import DAGSchedError, MissingExtraError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "ACCENT",
+    "GRID",
+    "INK",
+    "LANE",
+    "PAPER",
+    "QUIET",
+    "SCREEN_DPI",
+    "new_figure",
+    "save_figure",
+]
+
+SUFFIXES = (".png", ".svg", ".pdf")
+SCREEN_DPI, FILE_DPI = 100, 200
+WIDTH_INCHES = 10.0
+INK, QUIET, PAPER = "#1f2430", "#6b7280", "#ffffff"
+LANE, GRID, ACCENT = "#f4f5f7", "#dfe2e7", "#c8102e"
+
+
+def new_figure(height: float) -> "Figure":
+    """An empty figure of the given height in inches, without touching pyplot's global state.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError("matplotlib", "plot") from None
+    figure = Figure(figsize=(WIDTH_INCHES, height), dpi=SCREEN_DPI, facecolor=PAPER)
+    figure.set_layout_engine("constrained", w_pad=0.12, h_pad=0.1)
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def save_figure(draw: Callable[[], "Figure"], path: str | Path) -> Path:
+    """Write what ``draw`` returns as PNG, SVG or PDF, by the suffix; the file appears whole or not.
+
+    Raises:
+        DAGSchedError: an unknown suffix; nothing is drawn then.
+        OSError: the file cannot be written.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise DAGSchedError(f"{path}: the suffix is {suffix!r}, not one of {', '.join(SUFFIXES)}")
+    figure = draw()
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        figure.savefig(temporary, format=suffix[1:], dpi=FILE_DPI)
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return path

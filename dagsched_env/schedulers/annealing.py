@@ -1,0 +1,75 @@
+"""Simulated annealing on order × assignment: Kirkpatrick, Gelatt, Vecchi 1983, Science 220(4598).
+
+The moves and their evaluation are those of ``kernels.neighbourhood``.
+"""
+
+import numpy as np
+
+from dagsched_env.errors import DAGSchedError
+from dagsched_env.instance import Instance
+from dagsched_env.schedule import Schedule
+from dagsched_env.schedulers.anytime import (
+    MOVES,
+    Budget,
+    Improvement,
+    Incumbent,
+    check_positive,
+    generator,
+)
+from dagsched_env.schedulers.walk import Walk
+
+__all__ = ["annealing"]
+
+
+def annealing(
+    instance: Instance,
+    *,
+    budget_s: float | None = None,
+    max_evaluations: int | None = None,
+    seed: int | np.random.Generator = 0,
+    insertion: bool = True,
+    start_temperature: float = 1.0,
+    end_temperature: float = 0.3,
+    trace: list[Improvement] | None = None,
+) -> Schedule:
+    """Random moves of one task; those that lengthen the schedule are made ever more seldom.
+
+    A move puts a task elsewhere in the order, between its predecessors and its successors, and in
+    most cases on another processor. The temperature falls geometrically over the budget, by the
+    clock if there is a ``budget_s``. It ends early on a schedule that reaches a lower bound.
+
+    Args:
+        instance: the problem.
+        budget_s: wall time in seconds, > 0, all included.
+        max_evaluations: moves evaluated, ≥ 1; with the same ``seed`` and without ``budget_s`` the
+            result is always the same. With neither limit: 200 000.
+        seed: a seed or a generator to draw from.
+        insertion: the final order is decoded with idle gaps in use; False appends only. The search
+            itself appends: all schedules that leave no task a chance to start earlier can be
+            reached so.
+        start_temperature: in units of (makespan of the first schedule / n), > 0.
+        end_temperature: in the same units, > 0 and at most ``start_temperature``.
+        trace: a list to which every improvement is appended.
+
+    Raises:
+        DAGSchedError: an argument is out of its range; the message names it.
+    """
+    budget = Budget(budget_s, max_evaluations, MOVES)
+    rng = generator(seed)
+    _check_temperatures(start_temperature, end_temperature)
+    incumbent = Incumbent(instance, budget, algorithm="annealing", insertion=insertion, trace=trace)
+    walk = Walk(incumbent, rng)
+    unit = incumbent.makespan / instance.n_tasks
+    while incumbent.running:
+        cooled = (end_temperature / start_temperature) ** budget.progress
+        walk.advance(unit * start_temperature * cooled)
+    return incumbent.schedule
+
+
+def _check_temperatures(start: float, end: float) -> None:
+    check_positive("start_temperature", start)
+    check_positive("end_temperature", end)
+    if end > start:
+        raise DAGSchedError(
+            f"end_temperature is {end!r}: it may not exceed start_temperature, {start!r}"
+        )

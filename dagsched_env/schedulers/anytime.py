@@ -1,0 +1,179 @@
+"""What the searches share: when to stop, the best schedule so far, and the record of progress.
+
+A search may be stopped at any moment and then returns the best schedule that it has seen. It starts
+from list schedules, so it is never worse than HEFT.
+"""
+
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from dagsched_env.errors import DAGSchedError
+from dagsched_env.instance import Instance
+from dagsched_env.kernels import decoding
+from dagsched_env.kernels.arrays import Ints
+from dagsched_env.schedule import Schedule
+from dagsched_env.schedulers.heft import heft
+from dagsched_env.schedulers.peft import peft
+
+__all__ = [
+    "DECODINGS",
+    "MOVES",
+    "Budget",
+    "Improvement",
+    "Incumbent",
+    "check_positive",
+    "execution_order",
+    "generator",
+]
+
+DECODINGS = 20_000
+"""Limit of a search that decodes every candidate, when it is given none."""
+
+MOVES = 200_000
+"""Limit of a search that judges moves without decoding, when it is given none: about as long."""
+
+STEPS = 100
+"""A search looks at least this often at how far it has come on a limit of evaluations."""
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """A search has found a better schedule."""
+
+    elapsed_s: float
+    """Wall time since the search began, read when it next looked up from its kernel."""
+    evaluations: int
+    """Candidates that it had evaluated by then; the list schedules that it starts from are none."""
+    makespan: float
+
+
+class Budget:
+    """Wall time, evaluations, or whichever ends first; the clock starts now.
+
+    Args:
+        budget_s: seconds, > 0.
+        max_evaluations: candidate schedules, ≥ 1.
+        default: the number of candidates if both are None.
+
+    Raises:
+        DAGSchedError: a limit is out of its range; the message names it.
+    """
+
+    def __init__(self, budget_s: float | None, max_evaluations: int | None, default: int) -> None:
+        self._started = time.perf_counter()
+        if budget_s is None and max_evaluations is None:
+            max_evaluations = default
+        if max_evaluations is not None:
+            whole = isinstance(max_evaluations, int | np.integer)
+            if not whole or isinstance(max_evaluations, bool) or max_evaluations < 1:
+                raise DAGSchedError(
+                    f"max_evaluations is {max_evaluations!r}: give a whole number >= 1"
+                )
+        if budget_s is not None:
+            check_positive("budget_s", budget_s)
+        self._budget_s = math.inf if budget_s is None else float(budget_s)
+        self._limit = max_evaluations
+        self.evaluations = 0
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the start."""
+        return time.perf_counter() - self._started
+
+    @property
+    def progress(self) -> float:
+        """Share of the budget that is used up; 1 = stop."""
+        by_count = self.evaluations / self._limit if self._limit is not None else 0.0
+        by_clock = self.elapsed_s / self._budget_s if self._budget_s < math.inf else 0.0
+        return min(max(by_count, by_clock), 1.0)
+
+    def grant(self, most: int) -> int:
+        """How many of ``most`` ≥ 1 evaluations may be made before the next look at ``progress``."""
+        if self._limit is None:
+            return most
+        step = math.ceil(self._limit / STEPS)
+        return min(most, step, self._limit - self.evaluations)
+
+
+class Incumbent:
+    """The best schedule that a search has seen.
+
+    Args:
+        instance: the problem.
+        budget: its clock and counter date the improvements.
+        algorithm: label of the schedules.
+        insertion: how orders are decoded, as for ``State``.
+        trace: receives an ``Improvement`` for the first schedule and for every better one.
+
+    Raises:
+        DAGSchedError: ``trace`` is no list.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        budget: Budget,
+        *,
+        algorithm: str,
+        insertion: bool,
+        trace: list[Improvement] | None,
+    ) -> None:
+        if trace is not None and not isinstance(trace, list):
+            raise DAGSchedError(f"trace is {type(trace).__name__}: give a list to be filled")
+        self.instance = instance
+        self.budget = budget
+        self.insertion = insertion
+        self._algorithm = algorithm
+        self._trace = trace
+        self.schedule = min(heft(instance), peft(instance), key=lambda made: made.makespan)
+        self.makespan = math.inf
+        self.offer(execution_order(instance, self.schedule), self.schedule.processor)
+
+    @property
+    def running(self) -> bool:
+        """There is budget left, and no lower bound says that the schedule is optimal."""
+        optimal = self.makespan <= self.instance.lower_bound
+        return not optimal and self.budget.progress < 1.0
+
+    def offer(self, order: Ints, processor: Ints) -> bool:
+        """Decode a topological ``order[n]`` on ``processor[n]``; True if it is the best so far.
+
+        The decoding is repeated in the order in which the tasks are executed for as long as that
+        shortens the schedule: filled gaps may make room for more.
+        """
+        improved = False
+        while True:
+            arrays = decoding.decode(self.instance.arrays, order, processor, self.insertion)
+            schedule = Schedule.adopt(*arrays, algorithm=self._algorithm)
+            if not schedule.makespan < self.makespan:
+                return improved
+            improved = True
+            self.schedule, self.makespan = schedule, schedule.makespan
+            if self._trace is not None:
+                found = (self.budget.elapsed_s, self.budget.evaluations, self.makespan)
+                self._trace.append(Improvement(*found))
+            order = execution_order(self.instance, schedule)
+
+
+def execution_order(instance: Instance, schedule: Schedule) -> Ints:
+    """``[n]`` tasks by start, those of no duration first; topological, and so on each processor."""
+    return np.lexsort((instance.arrays.topo_position, schedule.finish, schedule.start))
+
+
+def check_positive(name: str, value: float) -> None:
+    """Raise a DAGSchedError that names the argument, unless ``value`` is finite and > 0."""
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not number or not (math.isfinite(value) and value > 0):
+        raise DAGSchedError(f"{name} is {value!r}: give a number > 0, finite")
+
+
+def generator(seed: int | np.random.Generator) -> np.random.Generator:
+    """The generator itself, or a new one from a seed; a DAGSchedError where it is neither."""
+    if isinstance(seed, np.random.Generator):
+        return seed
+    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
+        raise DAGSchedError(f"seed is {seed!r}: give a whole number >= 0 or a numpy Generator")
+    return np.random.default_rng(seed)

@@ -1,0 +1,36 @@
+"""ETF, earliest task first.
+
+Hwang, Chow, Anger, Lee 1989, "Scheduling precedence graphs in systems with interprocessor
+communication times", SIAM J. Computing 18(2), for identical processors.
+"""
+
+import numpy as np
+
+from dagsched_env.instance import Instance
+from dagsched_env.kernels import orders, ranks, selection
+from dagsched_env.schedule import Schedule
+
+__all__ = ["etf"]
+
+
+def etf(instance: Instance, *, insertion: bool = False) -> Schedule:
+    """The ready task that can start first does so.
+
+    Among tasks that can start equally early the highest static level (longest path to an exit at
+    mean costs, no communication) goes first, then the lowest index. For unrelated processors:
+    where a task can start equally early on several, it takes the one that runs it fastest.
+
+    Args:
+        instance: the problem.
+        insertion: use idle gaps; False (as published) appends only.
+    """
+    g = instance.arrays
+    levels = orders.rank_levels(ranks.upward_rank(g, g.mean_comp, False))
+    precedence = np.empty(instance.n_tasks, dtype=np.int64)
+    precedence[np.argsort(levels, kind="stable")] = np.arange(instance.n_tasks)
+    return Schedule.adopt(
+        *selection.schedule_by_selection(
+            g, selection.LEAST_START, np.zeros(instance.n_tasks), precedence, insertion
+        ),
+        algorithm="etf",
+    )

@@ -1,0 +1,66 @@
+"""First-improvement local search with random restarts, on the moves of simulated annealing."""
+
+import numpy as np
+
+from dagsched_env.instance import Instance
+from dagsched_env.schedule import Schedule
+from dagsched_env.schedulers.anytime import (
+    MOVES,
+    Budget,
+    Improvement,
+    Incumbent,
+    execution_order,
+    generator,
+)
+from dagsched_env.schedulers.noisy_heft import default_sigma, draw_lists
+from dagsched_env.schedulers.walk import Walk
+
+__all__ = ["hill_climbing"]
+
+PATIENCE = 100
+"""Evaluations per task without improvement after which a climb is given up."""
+
+
+def hill_climbing(
+    instance: Instance,
+    *,
+    budget_s: float | None = None,
+    max_evaluations: int | None = None,
+    seed: int | np.random.Generator = 0,
+    insertion: bool = True,
+    trace: list[Improvement] | None = None,
+) -> Schedule:
+    """Random moves of one task, made at once unless they lengthen the schedule.
+
+    The first climb starts from the best list schedule; one that finds nothing better for 100·n
+    evaluations gives way to the next, which starts from a list schedule with noise in its ranks.
+    It ends early on a schedule that reaches a lower bound.
+
+    Args:
+        instance: the problem.
+        budget_s: wall time in seconds, > 0, all included.
+        max_evaluations: moves evaluated, ≥ 1; with the same ``seed`` and without ``budget_s`` the
+            result is always the same. With neither limit: 200 000.
+        seed: a seed or a generator to draw from.
+        insertion: orders are decoded with idle gaps in use; False appends only. The climbs
+            themselves append.
+        trace: a list to which every improvement is appended.
+
+    Raises:
+        DAGSchedError: an argument is out of its range; the message names it.
+    """
+    budget = Budget(budget_s, max_evaluations, MOVES)
+    rng = generator(seed)
+    incumbent = Incumbent(
+        instance, budget, algorithm="hill_climbing", insertion=insertion, trace=trace
+    )
+    walk = Walk(incumbent, rng)
+    last_improved = 0
+    while incumbent.running:
+        if walk.advance(0.0):
+            last_improved = budget.evaluations
+        elif budget.evaluations - last_improved > PATIENCE * instance.n_tasks:
+            start = draw_lists(instance, rng, 1, default_sigma(instance), insertion)[0]
+            walk.restart(execution_order(instance, start), start.processor)
+            last_improved = budget.evaluations
+    return incumbent.schedule

@@ -1,0 +1,28 @@
+"""HLFET, highest level first with estimated times.
+
+Adam, Chandy, Dickson 1974, "A comparison of list schedules for parallel processing systems",
+Communications of the ACM 17(12).
+"""
+
+from dagsched_env.instance import Instance
+from dagsched_env.kernels import lists, ranks
+from dagsched_env.schedule import Schedule
+
+__all__ = ["hlfet"]
+
+
+def hlfet(instance: Instance, *, insertion: bool = False) -> Schedule:
+    """Tasks by decreasing static level, each on the processor of its earliest finish time.
+
+    The static level is the longest path to an exit at mean costs, without communication. The paper
+    has identical processors and takes the one that lets the task start first, which there is the
+    one where it finishes first.
+
+    Args:
+        instance: the problem.
+        insertion: use idle gaps; False appends only (as published).
+    """
+    g = instance.arrays
+    level = ranks.upward_rank(g, g.mean_comp, False)
+    order = ranks.order_by_rank(level, g.topo_position)
+    return Schedule.adopt(*lists.schedule_in_order(g, order, insertion), algorithm="hlfet")

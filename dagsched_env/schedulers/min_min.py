@@ -1,0 +1,31 @@
+"""MinMin.
+
+Braun et al. 2001, "A comparison of eleven static heuristics for mapping a class of independent
+tasks onto heterogeneous distributed computing systems", JPDC 61(6), sec. 3, for independent
+tasks; over the ready tasks of a graph as in Blythe et al. 2005, "Task scheduling strategies for
+workflow-based applications in grids", CCGrid.
+"""
+
+import numpy as np
+
+from dagsched_env.instance import Instance
+from dagsched_env.kernels import selection
+from dagsched_env.schedule import Schedule
+
+__all__ = ["min_min"]
+
+
+def min_min(instance: Instance, *, insertion: bool = False) -> Schedule:
+    """The ready task that can finish first goes where it does; ties: lowest index.
+
+    Args:
+        instance: the problem.
+        insertion: use idle gaps; False (as published) appends only.
+    """
+    n = instance.n_tasks
+    return Schedule.adopt(
+        *selection.schedule_by_selection(
+            instance.arrays, selection.LEAST_FINISH, np.zeros(n), np.arange(n), insertion
+        ),
+        algorithm="min_min",
+    )

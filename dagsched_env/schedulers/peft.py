@@ -1,0 +1,26 @@
+"""PEFT, predict earliest finish time.
+
+Arabnejad, Barbosa 2014, "List scheduling algorithm for heterogeneous systems by an optimistic cost
+table", IEEE TPDS 25(3), algorithm 1.
+"""
+
+from dagsched_env.instance import Instance
+from dagsched_env.kernels import cost_tables, lists, orders, ranks
+from dagsched_env.schedule import Schedule
+
+__all__ = ["peft"]
+
+
+def peft(instance: Instance, *, insertion: bool = True) -> Schedule:
+    """The ready task of the highest mean optimistic cost goes where finish + that cost is least.
+
+    Args:
+        instance: the problem.
+        insertion: use idle gaps (the published policy); False appends only.
+    """
+    g = instance.arrays
+    rank = cost_tables.mean_over_eligible(g, instance.oct)
+    order = orders.ready_order(g, ranks.order_by_rank(rank, g.topo_position))
+    return Schedule.adopt(
+        *lists.schedule_with_costs_to_go(g, order, instance.oct, insertion), algorithm="peft"
+    )

@@ -1,0 +1,27 @@
+"""PPTS, predict priority task scheduling.
+
+Djigal, Feng, Lu 2019, "Task scheduling for heterogeneous computing using a predict cost matrix",
+Workshops of the 48th International Conference on Parallel Processing (ICPP), article 25.
+"""
+
+from dagsched_env.instance import Instance
+from dagsched_env.kernels import cost_tables, lists, orders, ranks
+from dagsched_env.schedule import Schedule
+
+__all__ = ["ppts"]
+
+
+def ppts(instance: Instance, *, insertion: bool = True) -> Schedule:
+    """The ready task of the highest mean predicted cost goes where finish + that cost is least.
+
+    Args:
+        instance: the problem.
+        insertion: use idle gaps (the published policy); False appends only.
+    """
+    g = instance.arrays
+    table = cost_tables.predict_cost_matrix(g)
+    rank = cost_tables.mean_over_eligible(g, table)
+    order = orders.ready_order(g, ranks.order_by_rank(rank, g.topo_position))
+    return Schedule.adopt(
+        *lists.schedule_with_costs_to_go(g, order, table, insertion), algorithm="ppts"
+    )

@@ -1,0 +1,33 @@
+"""Sufferage.
+
+Maheswaran et al. 1999, "Dynamic mapping of a class of independent tasks onto heterogeneous
+computing systems", JPDC 59(2), sec. 3, for independent tasks; one task at a time as in Casanova
+et al. 2000, "Heuristics for scheduling parameter sweep applications in grid environments", HCW.
+"""
+
+import numpy as np
+
+from dagsched_env.instance import Instance
+from dagsched_env.kernels import selection
+from dagsched_env.schedule import Schedule
+
+__all__ = ["sufferage"]
+
+
+def sufferage(instance: Instance, *, insertion: bool = False) -> Schedule:
+    """The ready task that would lose most without its best processor gets it; ties: lowest index.
+
+    The sufferage of a task is the difference of its two earliest finish times; it is infinite for
+    a task with one eligible processor.
+
+    Args:
+        instance: the problem.
+        insertion: use idle gaps; False (as published) appends only.
+    """
+    n = instance.n_tasks
+    return Schedule.adopt(
+        *selection.schedule_by_selection(
+            instance.arrays, selection.SUFFERAGE, np.zeros(n), np.arange(n), insertion
+        ),
+        algorithm="sufferage",
+    )

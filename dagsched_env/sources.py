@@ -1,0 +1,131 @@
+"""Where an environment takes its problems from, and the padded sizes that hold them all."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from dagsched_env.errors import DAGSchedError
+from dagsched_env.generators import TopcuogluGenerator
+from dagsched_env.instance import Instance
+
+__all__ = ["Draw", "InstanceList", "Instances", "Padding", "as_instance", "resolve_source"]
+
+SUITE_PREFIX = "suite:"
+
+Draw: TypeAlias = Callable[[np.random.Generator], Instance]
+"""Draws a problem; as a ``dagsched_env.generators.Generator`` it sets the padding by itself."""
+
+Instances: TypeAlias = Instance | str | Path | Sequence[Instance | str | Path] | Draw
+"""An ``Instance``; a file that ``dagsched_env.io.load`` reads; ``"suite:NAME"``, all instances of
+``dagsched_env.suites.load(NAME)``; a list of instances and files; or a function ``rng ->
+Instance``, such as a generator. A list is drawn from uniformly; so a stream of problems
+is ``lambda rng: next(stream)``."""
+
+
+class InstanceList:
+    """Draws uniformly from a list.
+
+    Raises:
+        DAGSchedError: the list is empty.
+    """
+
+    def __init__(self, instances: Sequence[Instance]) -> None:
+        if not instances:
+            raise DAGSchedError("instances is an empty list: give at least one")
+        self.instances = tuple(instances)
+        self.max_tasks = max(instance.n_tasks for instance in instances)
+        self.max_processors = max(instance.n_processors for instance in instances)
+        self.max_edges = max(instance.n_edges for instance in instances)
+
+    def __call__(self, rng: np.random.Generator) -> Instance:
+        """One of the instances."""
+        return self.instances[int(rng.integers(len(self.instances)))]
+
+
+class Padding(NamedTuple):
+    """The sizes of an environment's arrays, each at least 1."""
+
+    tasks: int
+    processors: int
+    edges: int
+
+    @classmethod
+    def of(
+        cls, source: Draw, max_tasks: int | None, max_processors: int | None, max_edges: int | None
+    ) -> "Padding":
+        """The sizes given, else those that the source states.
+
+        Raises:
+            DAGSchedError: a size is neither given nor stated, is less than 1, or too small for an
+                instance of an ``InstanceList``.
+        """
+        padding = cls(
+            _size(source, "tasks", max_tasks),
+            _size(source, "processors", max_processors),
+            _size(source, "edges", max_edges),
+        )
+        if isinstance(source, InstanceList):
+            for i, instance in enumerate(source.instances):
+                padding.require_fit(instance, f"instances[{i}]")
+        return padding
+
+    def require_fit(self, instance: Instance, place: str) -> None:
+        """Raises DAGSchedError, naming the ``place``, if the instance is larger than this."""
+        for what, limit in self._asdict().items():
+            size = getattr(instance, f"n_{what}")
+            if size > limit:
+                raise DAGSchedError(
+                    f"{place} ({instance}) has {size} {what}, the env holds {limit}: "
+                    f"make it with max_{what}={size} or more"
+                )
+
+
+def resolve_source(instances: Instances | None) -> Draw:
+    """The function that draws from ``instances``; None: Topcuoglu graphs, n = 20, p = 4.
+
+    Raises:
+        DAGSchedError: none of the forms that ``Instances`` lists.
+    """
+    if instances is None:
+        return TopcuogluGenerator(n_tasks=20, n_processors=4)
+    if callable(instances):
+        return instances
+    if isinstance(instances, str) and instances.startswith(SUITE_PREFIX):
+        from dagsched_env.suites import load
+
+        return InstanceList(load(instances.removeprefix(SUITE_PREFIX)))
+    if isinstance(instances, Instance | str | Path):
+        return InstanceList([as_instance(instances, "instances")])
+    if not isinstance(instances, Sequence):
+        raise DAGSchedError(
+            f"instances is {type(instances).__name__}: give an Instance, a path, a list of those, "
+            "or a function rng -> Instance"
+        )
+    return InstanceList([as_instance(x, f"instances[{i}]") for i, x in enumerate(instances)])
+
+
+def as_instance(value: Any, place: str) -> Instance:
+    """An instance as it is, a path read by ``dagsched_env.io.load``.
+
+    Raises:
+        DAGSchedError: the ``place`` holds neither, or the file cannot be read.
+    """
+    if isinstance(value, Instance):
+        return value
+    if isinstance(value, str | Path):
+        from dagsched_env.io import load
+
+        return load(value)
+    raise DAGSchedError(f"{place} is {type(value).__name__}: give an Instance or a path")
+
+
+def _size(source: Draw, what: str, given: int | None) -> int:
+    """One padded size: the one given, else the source's; at least 1."""
+    size = getattr(source, f"max_{what}", None) if given is None else given
+    if size is None:
+        raise DAGSchedError(f"the function instances has no max_{what}: pass max_{what}=")
+    if given is not None and given < 1:
+        raise DAGSchedError(f"max_{what}={given} is not at least 1")
+    return max(int(size), 1)

@@ -1,0 +1,140 @@
+"""``train``, ``valid``, ``test``: graph families crossed with sizes, processors and CCR.
+
+A cell is one of 7 n × 4 p × 5 CCR = 140 combinations. ``train`` has every family in every cell:
+8 · 140 instances. ``valid`` and ``test`` have one family in each cell, so that every family meets
+every n, every p and every CCR about equally often; which family it is rotates with the cell, and
+differs between the two. Every instance of every split is drawn from a seed of its own.
+"""
+
+import itertools
+from collections.abc import Callable
+from functools import cache, partial
+from typing import NamedTuple
+
+import numpy as np
+
+from dagsched_env.generators import (
+    ChainsGenerator,
+    DaggenGenerator,
+    ErdosRenyiGenerator,
+    ForkJoinGenerator,
+    GraphFamily,
+    LayeredGenerator,
+    SeriesParallelGenerator,
+    StencilGenerator,
+    TopcuogluGraphGenerator,
+)
+from dagsched_env.instance import Instance
+from dagsched_env.platforms import Unrelated
+from dagsched_env.suites.recipes import Recipes, renamed
+
+__all__ = ["BETA", "CCR", "FAMILIES", "PROCESSORS", "TASKS", "Cell", "split"]
+
+TASKS = (10, 30, 50, 100, 200, 500, 1000)
+PROCESSORS = (3, 4, 8, 16)
+CCR = (0.1, 0.5, 1.0, 5.0, 10.0)
+BETA = (0.25, 0.5, 1.0, 1.5)
+"""Heterogeneity of the processors: one of these is drawn for each instance."""
+
+SEEDS = {"train": 20250101, "valid": 20250102, "test": 20250103}
+ROTATION = {"valid": 0, "test": 4}
+"""Where in ``FAMILIES`` the rotation of a split begins."""
+
+BLOCKS = {10: (2, 5), 30: (5, 6), 50: (5, 10), 100: (10, 10), 200: (10, 20), 500: (20, 25)}
+BLOCKS |= {1000: (25, 40)}
+"""n as a product, for families that are sized by two numbers."""
+
+PHASES = {10: (3, 2, 1), 30: (1, 14, 2), 50: (7, 3, 2), 100: (9, 5, 2), 200: (1, 33, 6)}
+PHASES |= {500: (1, 83, 6), 1000: (27, 12, 3)}
+"""Phases, width and length of fork–join graphs: n = 1 + phases · (width · length + 1)."""
+
+
+class Cell(NamedTuple):
+    """What an instance of a split is asked to have."""
+
+    n_tasks: int
+    n_processors: int
+    ccr: float
+
+    @property
+    def platform(self) -> Unrelated:
+        """Its processors."""
+        return Unrelated(n_processors=self.n_processors, beta=BETA, ccr=self.ccr)
+
+
+CELLS = tuple(itertools.starmap(Cell, itertools.product(TASKS, PROCESSORS, CCR)))
+
+
+@cache
+def split(name: str) -> Recipes:
+    """The recipes of ``"train"``, ``"valid"`` or ``"test"``, by n, p, CCR, family."""
+    recipes: Recipes = {}
+    for i, cell in enumerate(CELLS):
+        for family in FAMILIES if name == "train" else [_family_of(i, ROTATION[name])]:
+            key = f"{name}-n{cell.n_tasks}-p{cell.n_processors}-ccr{cell.ccr:g}-{family}"
+            seed = [SEEDS[name], i, list(FAMILIES).index(family)]
+            recipes[key] = partial(_draw, key, family, cell, seed)
+    return recipes
+
+
+def _family_of(index: int, rotation: int) -> str:
+    """Neighbouring cells differ; a step in n shifts the sequence by 3."""
+    a, rest = divmod(index, len(PROCESSORS) * len(CCR))
+    return list(FAMILIES)[(rotation + 3 * a + rest) % len(FAMILIES)]
+
+
+def _draw(name: str, family: str, cell: Cell, seed: list[int]) -> Instance:
+    return renamed(FAMILIES[family](cell)(np.random.default_rng(seed)), name)
+
+
+def _chains(cell: Cell) -> GraphFamily:
+    chains, length = BLOCKS[cell.n_tasks]
+    return ChainsGenerator(platform=cell.platform, chains=chains, length=length)
+
+
+def _daggen(cell: Cell) -> GraphFamily:
+    return DaggenGenerator(platform=cell.platform, n_tasks=cell.n_tasks, fat=(0.3, 0.5))
+
+
+def _erdos_renyi(cell: Cell) -> GraphFamily:
+    # Two successors a task on average, whatever n is.
+    probability = 4.0 / (cell.n_tasks - 1)
+    return ErdosRenyiGenerator(
+        platform=cell.platform, n_tasks=cell.n_tasks, probability=probability
+    )
+
+
+def _fork_join(cell: Cell) -> GraphFamily:
+    phases, width, length = PHASES[cell.n_tasks]
+    return ForkJoinGenerator(platform=cell.platform, phases=phases, width=width, length=length)
+
+
+def _layered(cell: Cell) -> GraphFamily:
+    width, layers = BLOCKS[cell.n_tasks]
+    return LayeredGenerator(platform=cell.platform, layers=layers, width=width)
+
+
+def _series_parallel(cell: Cell) -> GraphFamily:
+    return SeriesParallelGenerator(platform=cell.platform, n_tasks=cell.n_tasks)
+
+
+def _stencil(cell: Cell) -> GraphFamily:
+    width, steps = BLOCKS[cell.n_tasks]
+    return StencilGenerator(platform=cell.platform, width=width, steps=steps)
+
+
+def _topcuoglu(cell: Cell) -> GraphFamily:
+    return TopcuogluGraphGenerator(platform=cell.platform, n_tasks=cell.n_tasks)
+
+
+FAMILIES: dict[str, Callable[[Cell], GraphFamily]] = {
+    "chains": _chains,
+    "daggen": _daggen,
+    "erdos-renyi": _erdos_renyi,
+    "fork-join": _fork_join,
+    "layered": _layered,
+    "series-parallel": _series_parallel,
+    "stencil": _stencil,
+    "topcuoglu": _topcuoglu,
+}
+"""Name → generator of a cell, sorted. Each has exactly n tasks."""

@@ -1,0 +1,20 @@
+"""Checks that users can run on their own instances, schedulers and environments.
+
+Each returns nothing if all is well, and else raises a ``ConformanceError`` that names what broke::
+
+    check_scheduler(my_scheduler)
+    check_env(MyWrapper(gymnasium.make("DAGSched-v0")))
+"""
+
+from dagsched_env.testing.conformance import ConformanceError
+from dagsched_env.testing.environments import check_env
+from dagsched_env.testing.instances import check_instance, tricky_instances
+from dagsched_env.testing.schedulers import check_scheduler
+
+__all__ = [
+    "ConformanceError",
+    "check_env",
+    "check_instance",
+    "check_scheduler",
+    "tricky_instances",
+]
