@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
+KERNELS := $(VENV)/kernels
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
@@ -26,7 +27,7 @@ help: ## list the targets
 	@echo
 	@echo 'for example: make train MINUTES=60 RUN=long; make train RUN=long RESUME=1'
 
-install: $(STAMP) ## make .venv with everything that constraints.txt pins, and compile the kernels
+install: $(KERNELS) ## make .venv with everything that constraints.txt pins, and compile the kernels
 
 $(STAMP): setup.cfg pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -35,20 +36,25 @@ $(STAMP): setup.cfg pyproject.toml constraints.txt
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 		-c constraints.txt -e '.[trainer,plot,exact,formats,compare,workflows,jobshop,dev]'
+	@touch $@
+
+# Numba's cache looks at the file of a kernel alone, not at those of the kernels that it calls.
+$(KERNELS): $(STAMP) $(shell grep -rl '^@kernel' dagsched_env aerl_trainer --include='*.py')
+	@find dagsched_env aerl_trainer -name '*.nb[ic]' -exec rm -f {} +
 	@echo 'compiling the numeric kernels'
 	@$(BIN)/aerl warm-up
 	@touch $@
 
-train: $(STAMP) ## train AERL-DS: MINUTES, RUN (name under runs/), ACTORS, SEED, CONFIG, RESUME=1
+train: $(KERNELS) ## train AERL-DS: MINUTES, RUN (name under runs/), ACTORS, SEED, CONFIG, RESUME=1
 	@$(BIN)/aerl train $(TRAIN_FLAGS)
 
-test: $(STAMP) ## run all tests
+test: $(KERNELS) ## run all tests
 	@$(BIN)/python -m pytest
 
-baseline: $(STAMP) ## train MaskablePPO on the same problems: MINUTES
+baseline: $(KERNELS) ## train MaskablePPO on the same problems: MINUTES
 	@$(BIN)/python -m aerl_trainer.baselines.maskable_ppo $(if $(MINUTES),--minutes '$(MINUTES)')
 
-bench: $(STAMP) ## measure speed and quality with the scripts of benchmarks/
+bench: $(KERNELS) ## measure speed and quality with the scripts of benchmarks/
 	@set -e; for script in benchmarks/*.py; do echo "$$script"; $(BIN)/python "$$script"; done
 
 lint: $(STAMP) ## check style and formatting (ruff)
@@ -67,4 +73,4 @@ clean: ## remove caches and build products; .venv and runs/ stay
 	@rm -rf build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache \
 		.import_linter_cache
 	@find . -path ./$(VENV) -prune -o -name __pycache__ -prune -exec rm -rf {} +
-	@rm -f $(STAMP)
+	@rm -f $(STAMP) $(KERNELS)

@@ -191,8 +191,8 @@ def report_annealing(instance: Instance, moves: int = 300_000) -> None:
         lambda: call_rate(lambda: annealing(instance, max_evaluations=moves)), repeats=2
     )
     print(
-        f"annealing: {decodings / 1e3:.0f} thousand decodings/s, {decodings / schedules:.0f} in the "
-        "time of one HEFT call"
+        f"annealing: {decodings / 1e3:.0f} thousand decodings/s, "
+        f"{decodings / schedules:.0f} in the time of one HEFT call"
     )
 
 

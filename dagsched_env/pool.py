@@ -143,7 +143,9 @@ class InstancePool:
         if self.instances[row] is instance:
             return
         for block, array in zip(self._pool.problems, instance.arrays, strict=True):
-            block[row, : array.size] = array.reshape(-1)
+            place: tuple[int | slice, ...] = (row, *map(slice, array.shape))
+            block[place] = array
+        self._pool.problems.comp[row, :, instance.n_processors :] = np.inf
         self.sizes[row] = instance.n_tasks, instance.n_processors, instance.n_edges
         self.scale[row] = instance.time_scale
         state = State(instance, insertion=self._insertion)
@@ -169,14 +171,14 @@ def _places(parts: dict[str, spaces.Space[Any]], dtype: type[np.generic]) -> dic
 def _allocate_problems(rows: int, padding: Padding) -> InstanceArrays:
     n, p, m = padding
 
-    def ints(size: int) -> Ints:
-        return np.zeros((rows, size), dtype=np.int64)
+    def ints(*shape: int) -> Ints:
+        return np.zeros((rows, *shape), dtype=np.int64)
 
-    def floats(size: int) -> Floats:
-        return np.zeros((rows, size), dtype=np.float64)
+    def floats(*shape: int) -> Floats:
+        return np.zeros((rows, *shape), dtype=np.float64)
 
     return InstanceArrays(
-        comp=floats(n * p),
+        comp=floats(n, p),
         succ_ptr=ints(n + 1),
         succ_task=ints(m),
         succ_data=floats(m),
@@ -185,8 +187,8 @@ def _allocate_problems(rows: int, padding: Padding) -> InstanceArrays:
         pred_data=floats(m),
         topo=ints(n),
         topo_position=ints(n),
-        latency=floats(p * p),
-        inv_bandwidth=floats(p * p),
+        latency=floats(p, p),
+        inv_bandwidth=floats(p, p),
         mean_link=floats(2),
         mean_comp=floats(n),
         min_comp=floats(n),

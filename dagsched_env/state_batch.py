@@ -46,8 +46,11 @@ class StateBatch:
         n, p = padding.tasks, padding.processors
         self._batch = Batch(
             rows=np.zeros(size, dtype=np.int64),
-            ints=np.zeros((size, 2 + 5 * n + p), dtype=np.int64),
-            floats=np.zeros((size, 2 + 3 * n + 2 * p * n), dtype=np.float64),
+            counts=np.zeros((size, 2), dtype=np.int64),
+            totals=np.zeros((size, 2), dtype=np.float64),
+            slot_count=np.zeros((size, p), dtype=np.int64),
+            ints=np.zeros((size, 5, n), dtype=np.int64),
+            floats=np.zeros((size, 3 + 2 * p, n), dtype=np.float64),
             touched=np.zeros(n, dtype=np.bool_),
             frames=self._blocks.allocate(size),
             legal=np.zeros((size, n, p), dtype=np.bool_),
@@ -62,17 +65,17 @@ class StateBatch:
     @property
     def makespan(self) -> Floats:
         """``[B]`` latest finish so far (time); the next step changes it."""
-        return self._batch.floats[:, 0]
+        return self._batch.totals[:, 0]
 
     @property
     def lower_bound(self) -> Floats:
         """``[B]`` no completion is shorter (time); the next step changes it."""
-        return self._batch.floats[:, 1]
+        return self._batch.totals[:, 1]
 
     @property
     def terminal(self) -> Bools:
         """``[B]`` all tasks are scheduled."""
-        n_scheduled = self._batch.ints[:, 0]
+        n_scheduled = self._batch.counts[:, 0]
         return np.asarray(n_scheduled == self._pool.sizes[self._batch.rows, 0])
 
     @property
@@ -91,16 +94,18 @@ class StateBatch:
         assert instance is not None
         return instance
 
-    def schedule(self, i: int, *, algorithm: str | None = None) -> Schedule:
-        """The schedule of state i so far; tasks that are not placed are on processor −1."""
-        n = self.instance(i).n_tasks
-        ints, floats = self._batch.ints[i], self._batch.floats[i]
-        return Schedule.adopt(
-            ints[2 : 2 + n].copy(),
-            floats[2 : 2 + n].copy(),
-            floats[2 + n : 2 + 2 * n].copy(),
-            algorithm=algorithm,
-        )
+    def schedules(self, chosen: Ints, *, algorithm: str | None = None) -> list[Schedule]:
+        """The schedules of the states ``chosen`` so far; what is not placed is on processor −1.
+
+        They share the memory of two arrays.
+        """
+        processor = self._batch.ints[chosen, 0]
+        times = self._batch.floats[chosen, :2]
+        sizes = self._pool.sizes[self._batch.rows[chosen], 0].tolist()
+        return [
+            Schedule.adopt(processor[k, :n], times[k, 0, :n], times[k, 1, :n], algorithm=algorithm)
+            for k, n in enumerate(sizes)
+        ]
 
     def summary(self, done: Bools, *, algorithm: str) -> dict[str, npt.NDArray[Any]]:
         """The schedules of the terminal states ``done`` and their metrics, ``[B]``; else 0 or None.
@@ -112,8 +117,7 @@ class StateBatch:
         speedup = np.where(done, 1.0, 0.0)
         np.divide(self._pool.sequential_time[rows], makespan, out=speedup, where=makespan > 0)
         schedules = np.full(len(done), None, dtype=object)
-        for i in np.flatnonzero(done).tolist():
-            schedules[i] = self.schedule(i, algorithm=algorithm)
+        schedules[done] = self.schedules(np.flatnonzero(done), algorithm=algorithm)
         return {
             "makespan": makespan,
             "slr": makespan / self.scale,

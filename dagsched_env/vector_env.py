@@ -228,10 +228,8 @@ class DAGSchedVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
             return None
         from dagsched_env.render import rgb_array
 
-        return tuple(
-            rgb_array(self._states.schedule(i), instance)
-            for i, instance in enumerate(self.instances)
-        )
+        instances = self.instances
+        return tuple(map(rgb_array, self._states.schedules(np.arange(self.num_envs)), instances))
 
     @property  # type: ignore[misc]
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]

@@ -1,6 +1,7 @@
 """Settings and fixtures that all tests share."""
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -8,6 +9,20 @@ from oracles import paper_instance
 
 from dagsched_env.instance import Instance
 
+SOURCES = Path(__file__).parents[1]
+
+
+def drop_stale_machine_code() -> None:
+    """Numba looks at a kernel's own file alone, not at those of the kernels that it calls."""
+    for package in ("dagsched_env", "aerl_trainer"):
+        cached = list((SOURCES / package).rglob("*.nb[ic]"))
+        newest = max(path.stat().st_mtime for path in (SOURCES / package).rglob("*.py"))
+        if cached and min(path.stat().st_mtime for path in cached) < newest:
+            for path in cached:
+                path.unlink(missing_ok=True)
+
+
+drop_stale_machine_code()
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads wait for each other on busy cores
 
 settings.register_profile("reproducible", deadline=None, derandomize=True, max_examples=60)

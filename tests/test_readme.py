@@ -31,11 +31,13 @@ def run(command: list[str], cwd: Path) -> str:
 
 
 def test_the_readme_has_what_it_promises() -> None:
-    assert len(PYTHON_BLOCKS) == 3
-    assert len(COMMANDS) == 3
+    assert len(PYTHON_BLOCKS) == 4
+    assert len(COMMANDS) == 5
 
 
-@pytest.mark.parametrize("block", PYTHON_BLOCKS, ids=["gymnasium", "maskable_ppo", "own_problem"])
+@pytest.mark.parametrize(
+    "block", PYTHON_BLOCKS, ids=["gymnasium", "maskable_ppo", "vector", "own_problem"]
+)
 def test_python_blocks_print_a_result(block: str, tmp_path: Path) -> None:
     out = run([sys.executable, "-c", block], tmp_path)
     assert re.search(r"\d+\.\d+", out.splitlines()[-1])

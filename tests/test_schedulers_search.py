@@ -1,4 +1,4 @@
-"""The searches: their kernels against slow references, and what they promise about their budget."""
+"""The searches over order × assignment: what they find, and what they promise."""
 
 import itertools
 import math
@@ -9,21 +9,15 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 import pytest
-import references
+from candidates import length, medium_instance
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import GRAPHS, paper_instance
 from strategies import instances
 
 from dagsched_env.errors import DAGSchedError
-from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.instance import Instance
-from dagsched_env.kernels import annealing as annealing_kernels
-from dagsched_env.kernels import decoding, neighbourhood, noisy
-from dagsched_env.kernels import genetic as genetic_kernels
-from dagsched_env.kernels.arrays import InstanceArrays
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import anytime
 from dagsched_env.schedulers.annealing import annealing
@@ -32,10 +26,8 @@ from dagsched_env.schedulers.genetic import genetic
 from dagsched_env.schedulers.heft import heft
 from dagsched_env.schedulers.hill_climbing import hill_climbing
 from dagsched_env.schedulers.noisy_heft import noisy_heft
-from dagsched_env.simulator import replay
 
 Search = Callable[..., Schedule]
-Order = npt.NDArray[np.int64]
 
 SEARCHES: list[Search] = [annealing, genetic, hill_climbing, noisy_heft]
 seeds = st.integers(0, 2**32 - 1)
@@ -44,290 +36,7 @@ each_search = pytest.mark.parametrize("search", SEARCHES, ids=lambda search: sea
 
 @pytest.fixture(scope="module")
 def medium() -> Instance:
-    """40 tasks whose optimum no lower bound reaches."""
-    return TopcuogluGenerator(n_tasks=40, n_processors=4, ccr=1.0, beta=1.0)(
-        np.random.default_rng(5)
-    )
-
-
-def random_candidate(instance: Instance, rng: np.random.Generator) -> tuple[Order, Order]:
-    """A random topological order and a random eligible processor for every task."""
-    partial = references.Partial(instance, insertion=True)
-    order = []
-    while ready := partial.ready_tasks():
-        order.append(int(rng.choice(ready)))
-        partial.placed[order[-1]] = (0, 0.0, 0.0)
-    processor = [int(rng.choice(np.flatnonzero(np.isfinite(row)))) for row in instance.comp]
-    return np.array(order), np.array(processor)
-
-
-def is_topological(instance: Instance, order: Order) -> bool:
-    position = np.empty(len(order), dtype=np.int64)
-    position[order] = np.arange(len(order))
-    edges = instance.edges
-    complete = sorted(order.tolist()) == list(range(instance.n_tasks))
-    return complete and bool((position[edges[:, 0]] < position[edges[:, 1]]).all())
-
-
-def length(instance: Instance, order: Order, processor: Order, *, insertion: bool) -> float:
-    actions = np.stack((order, processor[order]), axis=1)
-    return replay(instance, actions, insertion=insertion).makespan
-
-
-# -- decoding ----------------------------------------------------------------------------------
-
-
-@given(instances(), seeds, st.booleans())
-def test_decoding_is_the_replay_of_the_order(
-    instance: Instance, seed: int, insertion: bool
-) -> None:
-    order, processor = random_candidate(instance, np.random.default_rng(seed))
-    decoded = Schedule(*decoding.decode(instance.arrays, order, processor, insertion))
-    decoded.validate(instance)
-    actions = np.stack((order, processor[order]), axis=1)
-    assert decoded == replay(instance, actions, insertion=insertion)
-    reference = references.Partial(instance, insertion=insertion)
-    for task, q in actions.tolist():
-        reference.place(task, q)
-    assert decoded.makespan == pytest.approx(reference.makespan(), rel=1e-12)
-
-
-@given(instances(), seeds)
-def test_the_order_of_execution_never_lengthens_a_schedule(instance: Instance, seed: int) -> None:
-    candidate = random_candidate(instance, np.random.default_rng(seed))
-    decoded = Schedule(*decoding.decode(instance.arrays, *candidate, True))
-    order = execution_order(instance, decoded)
-    assert is_topological(instance, order)
-    appended = length(instance, order, decoded.processor, insertion=False)
-    assert appended <= decoded.makespan
-    assert length(instance, order, decoded.processor, insertion=True) <= appended
-
-
-# -- neighbourhood -----------------------------------------------------------------------------
-
-
-def random_move(
-    g: InstanceArrays,
-    c: neighbourhood.Choices,
-    s: neighbourhood.Solution,
-    rng: np.random.Generator,
-) -> tuple[int, int, int, int, float]:
-    """Task, processor, position, the node before it there, and the estimate."""
-    t = int(rng.integers(g.comp.shape[0]))
-    q = int(rng.choice(c.eligible[t, : c.n_eligible[t]]))
-    first, last, arrival, onward = neighbourhood.surroundings(g, s, t, q)
-    target = int(rng.integers(first, last + 1))
-    previous = neighbourhood.last_before(s, t, q, target)
-    estimate = neighbourhood.estimate(g, s, t, q, previous, arrival, onward)
-    return t, q, target, previous, estimate
-
-
-def make_solution(
-    instance: Instance, order: Order, processor: Order
-) -> tuple[neighbourhood.Choices, neighbourhood.Solution]:
-    arrays = instance.arrays
-    return (
-        neighbourhood.Choices(*neighbourhood.choices(arrays)),
-        neighbourhood.Solution(*neighbourhood.solution(arrays, order, processor)),
-    )
-
-
-@given(instances(), seeds)
-def test_moves_keep_the_schedule_consistent(instance: Instance, seed: int) -> None:
-    """After any number of moves all paths are those of a schedule made from scratch."""
-    rng = np.random.default_rng(seed)
-    g = instance.arrays
-    c, s = make_solution(instance, *random_candidate(instance, rng))
-    for _ in range(12):
-        before = neighbourhood.makespan(g, s)
-        t, q, target, previous, estimate = random_move(g, c, s, rng)
-        neighbourhood.move(g, s, t, q, target, previous)
-        assert (s.position[t], s.processor[t]) == (target, q)
-        assert is_topological(instance, s.order)
-        assert np.isfinite(instance.comp[np.arange(instance.n_tasks), s.processor]).all()
-        after = neighbourhood.makespan(g, s)
-        assert after == length(instance, s.order, s.processor, insertion=False)
-        assert after <= max(before, estimate) * (1 + 1e-12)
-        for ours, fresh in zip(s, neighbourhood.solution(g, s.order, s.processor), strict=True):
-            assert np.array_equal(ours, fresh)
-
-
-@given(instances(), seeds)
-def test_the_estimate_is_exact_where_no_task_is_jumped_over(instance: Instance, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    g = instance.arrays
-    c, s = make_solution(instance, *random_candidate(instance, rng))
-    before = neighbourhood.makespan(g, s)
-    t = int(rng.integers(instance.n_tasks))
-    q = int(rng.choice(c.eligible[t, : c.n_eligible[t]]))
-    target = int(s.position[t])
-    _, _, arrival, onward = neighbourhood.surroundings(g, s, t, q)
-    previous = neighbourhood.last_before(s, t, q, target)
-    estimate = neighbourhood.estimate(g, s, t, q, previous, arrival, onward)
-    neighbourhood.move(g, s, t, q, target, previous)
-    after = neighbourhood.makespan(g, s)
-    if estimate > before:
-        assert after == pytest.approx(estimate, rel=1e-12)
-    else:
-        assert after <= before * (1 + 1e-12)
-
-
-def longest_paths(instance: Instance, s: neighbourhood.Solution) -> tuple[list[float], list[float]]:
-    """Finish and rest of every task by repeated relaxation over all arcs."""
-    n = instance.n_tasks
-    cost = [float(instance.comp[t, s.processor[t]]) for t in range(n)]
-    arcs = [
-        (u, v, float(instance.latency[a, b] + data * instance.inv_bandwidth[a, b]) * (a != b))
-        for (u, v), data in zip(instance.edges.tolist(), instance.data.tolist(), strict=True)
-        for a, b in [(s.processor[u], s.processor[v])]
-    ]
-    for q in range(instance.n_processors):
-        own = [t for t in s.order.tolist() if s.processor[t] == q]
-        arcs += [(u, v, 0.0) for u, v in itertools.pairwise(own)]
-    finish, rest = cost.copy(), cost.copy()
-    for _ in range(n):
-        for u, v, transfer in arcs:
-            finish[v] = max(finish[v], finish[u] + transfer + cost[v])
-            rest[u] = max(rest[u], cost[u] + transfer + rest[v])
-    return finish, rest
-
-
-@given(instances(), seeds)
-def test_finish_and_rest_are_longest_paths(instance: Instance, seed: int) -> None:
-    n = instance.n_tasks
-    _, s = make_solution(instance, *random_candidate(instance, np.random.default_rng(seed)))
-    finish, rest = longest_paths(instance, s)
-    assert s.finish[:n] == pytest.approx(finish, rel=1e-12)
-    assert s.rest[:n] == pytest.approx(rest, rel=1e-12)
-    assert not s.finish[n:].any()
-    assert not s.rest[n:].any()
-    assert max(rest) == pytest.approx(neighbourhood.makespan(instance.arrays, s), rel=1e-12)
-
-
-# -- Metropolis --------------------------------------------------------------------------------
-
-
-def two_machines() -> Instance:
-    """One task: 1 on the first processor, 2 on the second."""
-    return Instance([[1.0, 2.0]], [], [])
-
-
-def walk(
-    instance: Instance, temperature: float, moves: int, seed: int
-) -> tuple[neighbourhood.Solution, float, int]:
-    """The state, the best makespan and the evaluations after a walk from HEFT."""
-    schedule = heft(instance)
-    order = execution_order(instance, schedule)
-    c, s = make_solution(instance, order, schedule.processor)
-    uniforms = np.random.default_rng(seed).random(annealing_kernels.UNIFORMS_PER_MOVE * moves)
-    best = np.array([neighbourhood.makespan(instance.arrays, s)])
-    kept = (best, order.copy(), schedule.processor.copy())
-    g = instance.arrays
-    made = annealing_kernels.metropolis(g, c, s, temperature, moves, uniforms, *kept)
-    assert best[0] == length(instance, kept[1], kept[2], insertion=False)
-    return s, float(best[0]), made
-
-
-def test_a_worse_schedule_is_accepted_with_the_metropolis_probability() -> None:
-    """From makespan 1 to 2 at temperature 1: exp(-1) of the 70 % that change the processor."""
-    ends = [walk(two_machines(), 1.0, 1, seed)[0].processor[0] for seed in range(1500)]
-    expected = (1 - annealing_kernels.STAY) * math.exp(-1)
-    deviation = math.sqrt(expected * (1 - expected) / len(ends))
-    assert np.mean(ends) == pytest.approx(expected, abs=4 * deviation)
-
-
-def test_at_temperature_zero_nothing_gets_longer(medium: Instance) -> None:
-    start = heft(medium).makespan
-    s, best, made = walk(medium, 0.0, 3000, 1)
-    assert made > 1000
-    assert best < start
-    assert neighbourhood.makespan(medium.arrays, s) == pytest.approx(best, rel=1e-9)
-
-
-def test_a_walk_stops_at_its_limit(medium: Instance) -> None:
-    schedule = heft(medium)
-    order = execution_order(medium, schedule)
-    c, s = make_solution(medium, order, schedule.processor)
-    uniforms = np.random.default_rng(0).random(10_000)
-    kept = (np.zeros(1), order, schedule.processor.copy())
-    assert annealing_kernels.metropolis(medium.arrays, c, s, 1.0, 37, uniforms, *kept) == 37
-
-
-# -- genetic operators -------------------------------------------------------------------------
-
-
-@given(instances(), seeds)
-def test_genetic_operators_keep_precedence_and_eligibility(instance: Instance, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    parents = [random_candidate(instance, rng) for _ in range(2)]
-    population = genetic_kernels.Population(
-        np.stack([order for order, _ in parents]),
-        np.stack([processor for _, processor in parents]),
-        np.zeros(2),
-    )
-    n = instance.n_tasks
-    order, processor = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    cut = int(rng.integers(n + 1))
-    genetic_kernels.cross(population, 0, 1, cut, order, processor)
-    (mother, from_mother), (father, from_father) = parents
-    head = mother[:cut].tolist()
-    assert order.tolist() == head + [t for t in father.tolist() if t not in head]
-    assert processor.tolist() == [from_mother[t] if t in head else from_father[t] for t in range(n)]
-    c = neighbourhood.Choices(*neighbourhood.choices(instance.arrays))
-    for _ in range(10):
-        genetic_kernels.mutate(instance.arrays, c, order, processor, rng.random(3))
-        assert is_topological(instance, order)
-        assert np.isfinite(instance.comp[np.arange(n), processor]).all()
-
-
-def test_mutation_reaches_every_place_in_the_window() -> None:
-    """Task 1 has its predecessor at place 0 and its successor at place 4."""
-    instance = Instance(np.ones((5, 2)), [(0, 1), (1, 4)], [1, 1])
-    c = neighbourhood.Choices(*neighbourhood.choices(instance.arrays))
-    places, processors = set(), set()
-    for new in np.linspace(0, 0.999, 30):
-        for kind in (0.0, 0.9):
-            order, processor = np.array([0, 1, 2, 3, 4]), np.zeros(5, dtype=np.int64)
-            uniforms = np.array([0.3, kind, new])
-            genetic_kernels.mutate(instance.arrays, c, order, processor, uniforms)
-            places.add(order.tolist().index(1))
-            processors.add(int(processor[1]))
-    assert places == {1, 2, 3}
-    assert processors == {0, 1}
-
-
-# -- noisy lists -------------------------------------------------------------------------------
-
-
-@given(instances(), seeds, st.booleans())
-def test_noisy_lists_are_list_schedules(instance: Instance, seed: int, insertion: bool) -> None:
-    """The reference takes the highest noisy rank among the ready tasks, and the least noisy sum."""
-    n, p = instance.comp.shape
-    noise = np.random.default_rng(seed).standard_normal((2, n + n * p))
-    sigma = 0.2
-    rank = instance.rank_u
-    made = noisy.noisy_lists(instance.arrays, rank, instance.oct, sigma, noise, insertion)
-    for k, arrays in enumerate(zip(*made, strict=True)):
-        schedule = Schedule(*arrays)
-        schedule.validate(instance)
-        if len(set(rank.tolist())) < n:
-            continue  # ties have their own tests
-        partial = references.Partial(instance, insertion=insertion)
-        while ready := partial.ready_tasks():
-            task = max(ready, key=lambda t: rank[t] * (1.0 + sigma * noise[k, t]))
-            score = {
-                q: partial.start(task, q)
-                + instance.comp[task, q]
-                + k * instance.oct[task, q]
-                + sigma / 10.0 * rank.max() * noise[k, n + task * p + q]
-                for q in range(p)
-                if instance.comp[task, q] < math.inf
-            }
-            partial.place(task, min(score, key=score.__getitem__))
-        assert schedule.makespan == pytest.approx(partial.makespan(), rel=1e-9)
-
-
-# -- the searches ------------------------------------------------------------------------------
+    return medium_instance()
 
 
 @each_search

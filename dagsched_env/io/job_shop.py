@@ -8,8 +8,6 @@ each. Lines that do not start with a digit, such as titles and rules, are skippe
 comment.
 """
 
-
-
 from dagsched_env.errors import FormatError
 from dagsched_env.generators.job_shop import Operation, chains
 from dagsched_env.instance import Instance
@@ -19,6 +17,7 @@ __all__ = ["parse"]
 
 Row = tuple[int, list[str]]
 """Number of a line, from 1, and its words."""
+
 
 def parse(text: str, *, name: str | None = None) -> Instance:
     """Read a job shop: a chain of tasks for each job, one eligible processor each.

@@ -1,8 +1,9 @@
 """One step of many environments: the kernels of a single one, called row by row.
 
 Arrays of a batch have a leading axis: B environments, or R problems that they share. Behind it they
-are flat and padded to N tasks, P processors and M edges; ``_problem`` and ``_state`` cut out of a
-row the arrays that the other kernels take, so that the rules exist once.
+are padded to N tasks, P processors and M edges; ``_problem`` and ``_state`` cut out of a row the
+arrays that the other kernels take, so that the rules exist once. These have n tasks and m edges,
+but always P processors: no task can run on those that are not there.
 """
 
 from collections.abc import Callable
@@ -14,7 +15,7 @@ import numpy.typing as npt
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints, StateArrays
 from dagsched_env.kernels.dispatch import best_processor
-from dagsched_env.kernels.features import _available, _placement
+from dagsched_env.kernels.features import available, placement
 from dagsched_env.kernels.state import place, reset
 
 __all__ = ["NO_ACTION", "Batch", "Frames", "Layout", "Pool", "advance"]
@@ -40,7 +41,7 @@ class Frames(NamedTuple):
 class Pool(NamedTuple):
     """R problems, each with what an environment shows when an episode on it begins; read-only."""
 
-    problems: InstanceArrays  # [R, padded size]
+    problems: InstanceArrays  # [R, ...] padded; comp is inf where there is no processor
     sizes: Ints  # [R, 3] tasks, processors, edges
     scale: Floats  # [R] unit of all scaled times
     frames: Frames
@@ -51,8 +52,11 @@ class Batch(NamedTuple):
     """B environments."""
 
     rows: Ints  # [B] the problem of each
-    ints: Ints  # [B, 2 + 5N + P] of ``StateArrays``; a row begins with counts and processor
-    floats: Floats  # [B, 2 + 3N + 2PN] of ``StateArrays``; with totals, start and finish
+    counts: Ints  # [B, 2] of ``StateArrays``, as all up to ``touched``
+    totals: Floats  # [B, 2]
+    slot_count: Ints  # [B, P]
+    ints: Ints  # [B, 5, N] processor, sequence, missing, ready, ready_index
+    floats: Floats  # [B, 3 + 2P, N] start, finish, bound, slot_start [P, N], slot_finish [P, N]
     touched: Bools  # [N] scratch
     frames: Frames
     legal: Bools  # [B, N, P]
@@ -100,7 +104,7 @@ def advance(
         if not restart[i] and tasks[i] == NO_ACTION:
             continue
         g = _problem(pool, row)
-        s = _state(batch, i, g.comp.shape[0], g.comp.shape[1])
+        s = _state(batch, i, g.comp.shape[0])
         if restart[i]:
             reset(g, s)
             _copy(pool.frames.floats[row], batch.frames.floats[i])
@@ -129,45 +133,44 @@ def _copy(source: npt.NDArray[Any], target: npt.NDArray[Any]) -> None:
 @_borrowing_kernel
 def _problem(pool: Pool, row: int) -> InstanceArrays:
     a = pool.problems
-    n, p, m = pool.sizes[row, 0], pool.sizes[row, 1], pool.sizes[row, 2]
+    n, m = pool.sizes[row, 0], pool.sizes[row, 2]
     return InstanceArrays(
-        a.comp[row, : n * p].reshape(n, p),
-        a.succ_ptr[row, : n + 1],
-        a.succ_task[row, :m],
-        a.succ_data[row, :m],
-        a.pred_ptr[row, : n + 1],
-        a.pred_task[row, :m],
-        a.pred_data[row, :m],
-        a.topo[row, :n],
-        a.topo_position[row, :n],
-        a.latency[row, : p * p].reshape(p, p),
-        a.inv_bandwidth[row, : p * p].reshape(p, p),
-        a.mean_link[row],
-        a.mean_comp[row, :n],
-        a.min_comp[row, :n],
+        comp=a.comp[row, :n],
+        succ_ptr=a.succ_ptr[row, : n + 1],
+        succ_task=a.succ_task[row, :m],
+        succ_data=a.succ_data[row, :m],
+        pred_ptr=a.pred_ptr[row, : n + 1],
+        pred_task=a.pred_task[row, :m],
+        pred_data=a.pred_data[row, :m],
+        topo=a.topo[row, :n],
+        topo_position=a.topo_position[row, :n],
+        latency=a.latency[row],
+        inv_bandwidth=a.inv_bandwidth[row],
+        mean_link=a.mean_link[row],
+        mean_comp=a.mean_comp[row, :n],
+        min_comp=a.min_comp[row, :n],
     )
 
 
 @_borrowing_kernel
-def _state(batch: Batch, i: int, n: int, p: int) -> StateArrays:
-    """The layout of a row: one behind the other, each as long as this problem needs it."""
-    ints, floats = batch.ints[i], batch.floats[i]
-    ready, slots = 2 + 3 * n, 2 + 3 * n
+def _state(batch: Batch, i: int, n: int) -> StateArrays:
+    ints, floats, slot_count = batch.ints[i], batch.floats[i], batch.slot_count[i]
+    p = slot_count.shape[0]
     return StateArrays(
-        processor=ints[2 : 2 + n],
-        sequence=ints[2 + n : 2 + 2 * n],
-        start=floats[2 : 2 + n],
-        finish=floats[2 + n : 2 + 2 * n],
-        slot_start=floats[slots : slots + p * n].reshape(p, n),
-        slot_finish=floats[slots + p * n : slots + 2 * p * n].reshape(p, n),
-        slot_count=ints[ready + 2 * n : ready + 2 * n + p],
-        missing=ints[2 + 2 * n : 2 + 3 * n],
-        ready=ints[ready : ready + n],
-        ready_index=ints[ready + n : ready + 2 * n],
-        bound=floats[2 + 2 * n : 2 + 3 * n],
+        processor=ints[0, :n],
+        sequence=ints[1, :n],
+        start=floats[0, :n],
+        finish=floats[1, :n],
+        slot_start=floats[3 : 3 + p],
+        slot_finish=floats[3 + p : 3 + 2 * p],
+        slot_count=slot_count,
+        missing=ints[2, :n],
+        ready=ints[3, :n],
+        ready_index=ints[4, :n],
+        bound=floats[2, :n],
         touched=batch.touched[:n],
-        counts=ints[:2],
-        totals=floats[:2],
+        counts=batch.counts[i],
+        totals=batch.totals[i],
     )
 
 
@@ -196,7 +199,7 @@ def _show_placement(
     status[2, task] = 1.0
     for t in range(n):
         status[3, t] = min(s.bound[t] / scale, limit)
-    floats[layout.processors + q] = min(_available(s, q) / scale, limit)
+    floats[layout.processors + q] = min(available(s, q) / scale, limit)
     pairs[0, task, q] = 1.0
     for w in range(p):
         legal[task, w] = False
@@ -210,7 +213,7 @@ def _show_placement(
         for w in range(p):
             if g.comp[t, w] == np.inf or (was_ready and w != q):
                 continue
-            start, finish, gap = _placement(g, s, t, w, insertion)
+            start, finish, gap = placement(g, s, t, w, insertion)
             legal[t, w] = True
             pairs[1, t, w] = min(start / scale, limit)
             pairs[2, t, w] = min(finish / scale, limit)

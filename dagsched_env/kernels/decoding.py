@@ -3,8 +3,9 @@
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints, Placements
 from dagsched_env.kernels.jit import kernel
 from dagsched_env.kernels.lists import empty_placements, put
+from dagsched_env.kernels.timeline import communication
 
-__all__ = ["arrival_time", "decode", "decode_into", "transfer_time"]
+__all__ = ["arrival_time", "decode", "decode_into"]
 
 
 @kernel
@@ -43,11 +44,5 @@ def arrival_time(g: InstanceArrays, processor: Ints, finish: Floats, task: int, 
     arrival = 0.0
     for e in range(g.pred_ptr[task], g.pred_ptr[task + 1]):
         u = g.pred_task[e]
-        arrival = max(arrival, finish[u] + transfer_time(g, g.pred_data[e], processor[u], q))
+        arrival = max(arrival, finish[u] + communication(g, g.pred_data[e], processor[u], q))
     return arrival
-
-
-@kernel
-def transfer_time(g: InstanceArrays, data: float, source: int, target: int) -> float:
-    """As ``timeline.communication``; no branch: latency and inv_bandwidth are 0 on the diagonal."""
-    return g.latency[source, target] + data * g.inv_bandwidth[source, target]  # type: ignore[no-any-return]

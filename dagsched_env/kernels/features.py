@@ -12,7 +12,14 @@ from dagsched_env.kernels.jit import kernel
 from dagsched_env.kernels.masks import legal_pairs
 from dagsched_env.kernels.timeline import data_ready_time, earliest_slot
 
-__all__ = ["dynamic_features", "observe", "pair_times", "processor_available"]
+__all__ = [
+    "available",
+    "dynamic_features",
+    "observe",
+    "pair_times",
+    "placement",
+    "processor_available",
+]
 
 
 @kernel
@@ -27,14 +34,14 @@ def pair_times(g: InstanceArrays, s: StateArrays, insertion: bool, out: Floats) 
         t = ready[i]
         for q in range(comp.shape[1]):
             if comp[t, q] != np.inf:
-                out[t, q, 0], out[t, q, 1], out[t, q, 2] = _placement(g, s, t, q, insertion)
+                out[t, q, 0], out[t, q, 1], out[t, q, 2] = placement(g, s, t, q, insertion)
 
 
 @kernel
 def processor_available(s: StateArrays, out: Floats) -> None:
     """Write the finish time of the last task on each processor into ``out[p]``."""
     for q in range(s.slot_count.shape[0]):
-        out[q] = _available(s, q)
+        out[q] = available(s, q)
 
 
 @kernel
@@ -64,13 +71,13 @@ def dynamic_features(
             tasks[1 if missing[t] == 0 else 0, t] = 1.0
         tasks[3, t] = min(bound[t] / scale, limit)
     for q in range(comp.shape[1]):
-        processors[0, q] = min(_available(s, q) / scale, limit)
+        processors[0, q] = min(available(s, q) / scale, limit)
     for i in range(n_ready):
         t = ready[i]
         for q in range(comp.shape[1]):
             if comp[t, q] == np.inf:
                 continue
-            start, finish, gap = _placement(g, s, t, q, insertion)
+            start, finish, gap = placement(g, s, t, q, insertion)
             pairs[1, t, q] = min(start / scale, limit)
             pairs[2, t, q] = min(finish / scale, limit)
             pairs[3, t, q] = min(gap / scale, limit)
@@ -97,7 +104,7 @@ def observe(
 
 
 @kernel
-def _placement(
+def placement(
     g: InstanceArrays, s: StateArrays, t: int, q: int, insertion: bool
 ) -> tuple[float, float, float]:
     """EST, EFT and gap of the ready task ``t`` on the eligible processor ``q``."""
@@ -109,6 +116,6 @@ def _placement(
 
 
 @kernel
-def _available(s: StateArrays, q: int) -> float:
+def available(s: StateArrays, q: int) -> float:
     count, slot_finish = s.slot_count[q], s.slot_finish
     return slot_finish[q, count - 1] if count > 0 else 0.0

@@ -21,8 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
-from dagsched_env.kernels.decoding import arrival_time, transfer_time
+from dagsched_env.kernels.decoding import arrival_time
 from dagsched_env.kernels.jit import kernel
+from dagsched_env.kernels.timeline import communication
 
 __all__ = [
     "Choices",
@@ -130,11 +131,11 @@ def surroundings(g: InstanceArrays, s: Solution, t: int, q: int) -> tuple[int, i
     for e in range(g.pred_ptr[t], g.pred_ptr[t + 1]):
         u = g.pred_task[e]
         first = max(first, s.position[u] + 1)
-        arrival = max(arrival, s.finish[u] + transfer_time(g, g.pred_data[e], s.processor[u], q))
+        arrival = max(arrival, s.finish[u] + communication(g, g.pred_data[e], s.processor[u], q))
     for e in range(g.succ_ptr[t], g.succ_ptr[t + 1]):
         v = g.succ_task[e]
         last = min(last, s.position[v] - 1)
-        onward = max(onward, s.rest[v] + transfer_time(g, g.succ_data[e], q, s.processor[v]))
+        onward = max(onward, s.rest[v] + communication(g, g.succ_data[e], q, s.processor[v]))
     return first, last, arrival, onward
 
 
@@ -238,7 +239,7 @@ def _onward(g: InstanceArrays, s: Solution, t: int, q: int) -> float:
     longest = 0.0
     for e in range(g.succ_ptr[t], g.succ_ptr[t + 1]):
         v = g.succ_task[e]
-        longest = max(longest, s.rest[v] + transfer_time(g, g.succ_data[e], q, s.processor[v]))
+        longest = max(longest, s.rest[v] + communication(g, g.succ_data[e], q, s.processor[v]))
     return longest
 
 

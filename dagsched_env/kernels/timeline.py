@@ -8,9 +8,10 @@ __all__ = ["communication", "data_ready_time", "earliest_slot"]
 
 @kernel
 def communication(g: InstanceArrays, data: float, source: int, target: int) -> float:
-    """Transfer time of ``data`` units from processor ``source`` to ``target``; 0 on the same."""
-    if source == target:
-        return 0.0
+    """Transfer time of ``data`` units from processor ``source`` to ``target``; 0 on the same.
+
+    No branch: the diagonals of ``latency`` and ``inv_bandwidth`` are 0.
+    """
     return g.latency[source, target] + data * g.inv_bandwidth[source, target]  # type: ignore[no-any-return]
 
 

@@ -30,6 +30,7 @@ def annealing(
     insertion: bool = True,
     start_temperature: float = 1.0,
     end_temperature: float = 0.3,
+    start: Schedule | None = None,
     trace: list[Improvement] | None = None,
 ) -> Schedule:
     """Random moves of one task; those that lengthen the schedule are made ever more seldom.
@@ -49,6 +50,7 @@ def annealing(
             reached so.
         start_temperature: in units of (makespan of the first schedule / n), > 0.
         end_temperature: in the same units, > 0 and at most ``start_temperature``.
+        start: a schedule to begin with, if it is shorter than HEFT's and PEFT's.
         trace: a list to which every improvement is appended.
 
     Raises:
@@ -57,7 +59,9 @@ def annealing(
     budget = Budget(budget_s, max_evaluations, MOVES)
     rng = generator(seed)
     _check_temperatures(start_temperature, end_temperature)
-    incumbent = Incumbent(instance, budget, algorithm="annealing", insertion=insertion, trace=trace)
+    incumbent = Incumbent(
+        instance, budget, algorithm="annealing", insertion=insertion, trace=trace, start=start
+    )
     walk = Walk(incumbent, rng)
     unit = incumbent.makespan / instance.n_tasks
     while incumbent.running:

@@ -20,7 +20,7 @@ from dagsched_env.schedulers.anytime import (
     execution_order,
     generator,
 )
-from dagsched_env.schedulers.noisy_heft import default_sigma, draw_lists
+from dagsched_env.schedulers.noisy_heft import batch_size, default_sigma, draw_lists
 
 __all__ = ["genetic"]
 
@@ -87,7 +87,7 @@ class Evolution:
         """One generation, or as much of it as the budget allows."""
         incumbent, adults = self._incumbent, self._adults
         size = adults.makespan.shape[0]
-        count = incumbent.budget.grant(size)
+        count = incumbent.budget.grant(min(size, batch_size(incumbent.instance)))
         kernels.breed(
             incumbent.instance.arrays,
             self._choices,
@@ -109,8 +109,9 @@ def _found(incumbent: Incumbent, rng: np.random.Generator, size: int) -> Populat
     instance, budget = incumbent.instance, incumbent.budget
     founders = [incumbent.schedule]
     while len(founders) < size and budget.progress < 1.0:
-        count = budget.grant(size - len(founders))
-        founders += draw_lists(instance, rng, count, default_sigma(instance), incumbent.insertion)
+        count = budget.grant(min(size - len(founders), batch_size(instance)))
+        made = draw_lists(instance, rng, count, default_sigma(instance), incumbent.insertion)
+        founders += [Schedule.adopt(*arrays) for arrays in zip(*made, strict=True)]
         budget.evaluations += count
     population = Population(
         np.stack([execution_order(instance, founder) for founder in founders]),

@@ -60,7 +60,8 @@ def hill_climbing(
         if walk.advance(0.0):
             last_improved = budget.evaluations
         elif budget.evaluations - last_improved > PATIENCE * instance.n_tasks:
-            start = draw_lists(instance, rng, 1, default_sigma(instance), insertion)[0]
+            made = draw_lists(instance, rng, 1, default_sigma(instance), insertion)
+            start = Schedule.adopt(*(array[0] for array in made))
             walk.restart(execution_order(instance, start), start.processor)
             last_improved = budget.evaluations
     return incumbent.schedule

@@ -4,6 +4,7 @@ import numpy as np
 
 from dagsched_env.instance import Instance
 from dagsched_env.kernels import noisy
+from dagsched_env.kernels.arrays import Floats, Ints
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers.anytime import (
     DECODINGS,
@@ -15,7 +16,7 @@ from dagsched_env.schedulers.anytime import (
     generator,
 )
 
-__all__ = ["default_sigma", "draw_lists", "noisy_heft"]
+__all__ = ["batch_size", "default_sigma", "draw_lists", "noisy_heft"]
 
 MOST_LISTS = 256
 MOST_NORMALS = 200_000
@@ -59,12 +60,14 @@ def noisy_heft(
     incumbent = Incumbent(
         instance, budget, algorithm="noisy_heft", insertion=insertion, trace=trace
     )
-    batch = max(1, min(MOST_LISTS, MOST_NORMALS // _normals(instance)))
     while incumbent.running:
-        schedules = draw_lists(instance, rng, budget.grant(batch), sigma, insertion)
-        budget.evaluations += len(schedules)
-        best = min(schedules, key=lambda schedule: schedule.makespan)
-        incumbent.offer(execution_order(instance, best), best.processor)
+        count = budget.grant(batch_size(instance))
+        processor, start, finish = draw_lists(instance, rng, count, sigma, insertion)
+        budget.evaluations += count
+        best = int(finish.max(axis=1).argmin())
+        schedule = Schedule.adopt(processor[best], start[best], finish[best])
+        if schedule.makespan < incumbent.makespan:
+            incumbent.offer(execution_order(instance, schedule), schedule.processor)
     return incumbent.schedule
 
 
@@ -73,15 +76,18 @@ def default_sigma(instance: Instance) -> float:
     return min(0.3, 3.0 / instance.n_tasks)
 
 
+def batch_size(instance: Instance) -> int:
+    """How many list schedules can be made before the next look at the clock; ≥ 1."""
+    return max(1, min(MOST_LISTS, MOST_NORMALS // _normals(instance)))
+
+
 def draw_lists(
     instance: Instance, rng: np.random.Generator, count: int, sigma: float, insertion: bool
-) -> list[Schedule]:
-    """``count`` independent noisy list schedules."""
+) -> tuple[Ints, Floats, Floats]:
+    """Processor, start and finish, ``[count, n]`` each, of independent noisy list schedules."""
     noise = rng.standard_normal((count, _normals(instance)))
-    made = noisy.noisy_lists(
-        instance.arrays, instance.rank_u, instance.oct, sigma, noise, insertion
-    )
-    return [Schedule.adopt(*arrays) for arrays in zip(*made, strict=True)]
+    arrays = instance.arrays
+    return noisy.noisy_lists(arrays, instance.rank_u, instance.oct, sigma, noise, insertion)
 
 
 def _normals(instance: Instance) -> int:

@@ -1,7 +1,4 @@
-"""A chain of moves through the neighbourhood of a schedule, in chunks that fit between two looks at
-
-the clock.
-"""
+"""A chain of moves through the neighbourhood of a schedule, chunk by chunk."""
 
 import numpy as np
 
