@@ -19,16 +19,19 @@ from aerl_trainer.runtime.local import ProcessPool
 from aerl_trainer.runtime.processes import Backend
 from aerl_trainer.search.alone import search_alone
 from aerl_trainer.search.leaves import Evaluator, PriorEvaluator, allocate_leaves
-from aerl_trainer.search.tree import SIMS_DONE
+from aerl_trainer.search.tree import SIMS_DONE, SharedTree
 from aerl_trainer.search.worker import SearchWorker
+from aerl_trainer.seeding import generator
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
 from dagsched_env.schedule import Schedule
-from dagsched_env.schedulers import best_of_portfolio
+from dagsched_env.schedulers import annealing, best_of_portfolio
 
 __all__ = ["Policy", "SolveResult", "load_policy", "solve"]
 
 DEFAULT_SIMULATIONS = 10_000
+SEARCH_SHARE = 0.25
+"""Of a time budget; the rest anneals the schedule that the tree has found."""
 UNLIMITED = 2**40
 
 
@@ -84,6 +87,9 @@ def solve(
 ) -> SolveResult:
     """Search for a short schedule; never worse than the best classic scheduler.
 
+    With a time budget the tree search has the first quarter. The rest goes into annealing that
+    starts from its best schedule, unless nothing is left to search by then.
+
     Args:
         instance: the problem.
         budget_s: stop after this many seconds.
@@ -125,9 +131,12 @@ def _search_alone(
         tail_weight=1.0 if policy is None else policy.tail_weight,
         explore=False,
         incumbent=best_of_portfolio(instance),
-        keep_going=_until(deadline),
+        keep_going=_until(_end_of_search(deadline)),
     )
-    return tree.incumbent(instance.n_tasks, algorithm="aerl"), report.simulations
+    schedule = tree.incumbent(instance.n_tasks, algorithm="aerl")
+    if not tree.finished:
+        schedule = _anneal(instance, schedule, deadline, seed)
+    return schedule, report.simulations
 
 
 def _search_together(
@@ -155,14 +164,41 @@ def _search_together(
             explore=False,
             network=policy is not None,
         )
-        _work_as_guest(worker, pool, tail_weight, _until(deadline))
-        tree = worker.tree
-        # A tree broken at the deadline may hold half a schedule.
-        broken = tree.outcome == "broken"
-        schedule = known if broken else tree.incumbent(instance.n_tasks, algorithm="aerl")
-        return schedule, tree.counter(SIMS_DONE)
+        _work_as_guest(worker, pool, tail_weight, _until(_end_of_search(deadline)))
+        schedule = _incumbent(worker.tree, instance, known)
+        if not worker.tree.finished:  # the others search on meanwhile
+            schedule = _anneal(instance, schedule, deadline, seed)
+            found = _incumbent(worker.tree, instance, known)
+            schedule = min(schedule, found, key=lambda made: made.makespan)
+        return schedule, worker.tree.counter(SIMS_DONE)
     finally:
         pool.close()
+
+
+def _incumbent(tree: SharedTree, instance: Instance, known: Schedule) -> Schedule:
+    """The tree's best schedule; of a broken tree, which may hold half of one, what was known."""
+    if tree.outcome == "broken":
+        return known
+    return tree.incumbent(instance.n_tasks, algorithm="aerl")
+
+
+def _end_of_search(deadline: float | None) -> float | None:
+    """The moment at which annealing takes over."""
+    if deadline is None:
+        return None
+    now = time.perf_counter()
+    return now + SEARCH_SHARE * (deadline - now)
+
+
+def _anneal(instance: Instance, schedule: Schedule, deadline: float | None, seed: int) -> Schedule:
+    """Spend the time that is left on annealing from a schedule; returns the better one."""
+    left = 0.0 if deadline is None else deadline - time.perf_counter()
+    if left <= 0:
+        return schedule
+    annealed = annealing(instance, budget_s=left, seed=generator(seed, "annealing"), start=schedule)
+    if annealed.makespan >= schedule.makespan:
+        return schedule
+    return dataclasses.replace(annealed, algorithm="aerl")
 
 
 def _work_as_guest(
