@@ -131,6 +131,7 @@ def solve(
     simulations: int | None = None,
     budget: float | None = None,
     actors: int = 1,
+    anneal: bool = True,
     seed: int = 0,
     out: Path | None = None,
     gantt: Path | None = None,
@@ -143,9 +144,10 @@ def solve(
         simulations: stop after this many (default 10000, unless --budget is given).
         budget: stop after this many seconds.
         actors: processes that share the search tree.
+        anneal: improve the tree's best schedule by annealing in part of the time.
         seed: of all randomness.
         out: write the schedule as JSON.
-        gantt: write a Gantt chart as PNG, SVG or PDF.
+        gantt: write a Gantt chart as PNG, SVG, PDF or HTML.
     """
     instance = io.load(file)
     result = solve_instance(
@@ -154,6 +156,7 @@ def solve(
         simulations=simulations,
         actors=actors,
         checkpoint=checkpoint,
+        anneal=anneal,
         seed=seed,
     )
     result.schedule.validate(instance)

@@ -37,7 +37,9 @@ def evaluate(
 
     def searcher(policy: Policy) -> Callable[[Instance], Schedule]:
         return lambda instance: (
-            solve(instance, simulations=simulations, checkpoint=policy, seed=seed).schedule
+            solve(
+                instance, simulations=simulations, checkpoint=policy, anneal=False, seed=seed
+            ).schedule
         )
 
     contestants: dict[str, Callable[[Instance], Schedule]] = {

@@ -32,6 +32,8 @@ __all__ = ["Policy", "SolveResult", "load_policy", "solve"]
 DEFAULT_SIMULATIONS = 10_000
 SEARCH_SHARE = 0.25
 """Of a time budget; the rest anneals the schedule that the tree has found."""
+MOVES_PER_SIMULATION = 20
+"""Annealing moves where simulations are the budget: about a third of their time."""
 UNLIMITED = 2**40
 
 
@@ -83,12 +85,13 @@ def solve(
     simulations: int | None = None,
     actors: int = 1,
     checkpoint: str | Path | Policy | None = None,
+    anneal: bool = True,
     seed: int = 0,
 ) -> SolveResult:
     """Search for a short schedule; never worse than the best classic scheduler.
 
-    With a time budget the tree search has the first quarter. The rest goes into annealing that
-    starts from its best schedule, unless nothing is left to search by then.
+    The tree search is followed by annealing that starts from its best schedule: of a time budget
+    the search has the first quarter; otherwise each simulation is worth 20 moves of the annealing.
 
     Args:
         instance: the problem.
@@ -99,6 +102,7 @@ def solve(
             ``if __name__ == "__main__"``, as the processes import the main module.
         checkpoint: a checkpoint or run directory, or a loaded ``Policy``; None searches with the
             hand-made prior.
+        anneal: False spends the whole budget on the tree search and leaves its schedule as it is.
         seed: of all randomness.
 
     Raises:
@@ -111,7 +115,7 @@ def solve(
     config = _solve_config(policy, budget_s, simulations, actors)
     deadline = None if budget_s is None else started + budget_s
     search = _search_alone if actors == 1 else _search_together
-    schedule, done = search(instance, policy, config, seed, deadline)
+    schedule, done = search(instance, policy, config, seed, _Clock(deadline, anneal))
     return SolveResult(
         schedule=schedule,
         makespan=schedule.makespan,
@@ -121,8 +125,50 @@ def solve(
     )
 
 
+class _Clock:
+    """When the search ends, and what the annealing has after it.
+
+    Args:
+        deadline: end of the whole, by ``time.perf_counter``; None = there is none.
+        anneal: whether anything follows the search.
+    """
+
+    def __init__(self, deadline: float | None, anneal: bool) -> None:
+        self._anneal = anneal
+        self._deadline = deadline
+        self._end_of_search = deadline
+        if deadline is not None and anneal:
+            now = time.perf_counter()
+            self._end_of_search = now + SEARCH_SHARE * (deadline - now)
+
+    def searching(self) -> bool:
+        """The tree search may go on."""
+        return self._end_of_search is None or time.perf_counter() < self._end_of_search
+
+    def improve(
+        self, instance: Instance, schedule: Schedule, tree: SharedTree, seed: int
+    ) -> Schedule:
+        """The schedule or a better one, by annealing in the time or moves that are left."""
+        left = None if self._deadline is None else self._deadline - time.perf_counter()
+        if not self._anneal or (left is not None and left <= 0):
+            return schedule
+        # A search that ended by itself was not short of time: what follows is in proportion.
+        limited = left is None or tree.finished
+        moves = MOVES_PER_SIMULATION * max(tree.counter(SIMS_DONE), 1) if limited else None
+        annealed = annealing(
+            instance,
+            budget_s=left,
+            max_evaluations=moves,
+            seed=generator(seed, "annealing"),
+            start=schedule,
+        )
+        if annealed.makespan >= schedule.makespan:
+            return schedule
+        return dataclasses.replace(annealed, algorithm=schedule.algorithm)
+
+
 def _search_alone(
-    instance: Instance, policy: Policy | None, config: Config, seed: int, deadline: float | None
+    instance: Instance, policy: Policy | None, config: Config, seed: int, clock: _Clock
 ) -> tuple[Schedule, int]:
     tree, report = search_alone(
         Task(0, 0, instance, seed),
@@ -131,16 +177,14 @@ def _search_alone(
         tail_weight=1.0 if policy is None else policy.tail_weight,
         explore=False,
         incumbent=best_of_portfolio(instance),
-        keep_going=_until(_end_of_search(deadline)),
+        keep_going=clock.searching,
     )
     schedule = tree.incumbent(instance.n_tasks, algorithm="aerl")
-    if not tree.finished:
-        schedule = _anneal(instance, schedule, deadline, seed)
-    return schedule, report.simulations
+    return clock.improve(instance, schedule, tree, seed), report.simulations
 
 
 def _search_together(
-    instance: Instance, policy: Policy | None, config: Config, seed: int, deadline: float | None
+    instance: Instance, policy: Policy | None, config: Config, seed: int, clock: _Clock
 ) -> tuple[Schedule, int]:
     """Share the tree with child processes; this one searches too, from the first moment on."""
     children = config.run.actors - 1
@@ -164,13 +208,13 @@ def _search_together(
             explore=False,
             network=policy is not None,
         )
-        _work_as_guest(worker, pool, tail_weight, _until(_end_of_search(deadline)))
-        schedule = _incumbent(worker.tree, instance, known)
-        if not worker.tree.finished:  # the others search on meanwhile
-            schedule = _anneal(instance, schedule, deadline, seed)
-            found = _incumbent(worker.tree, instance, known)
-            schedule = min(schedule, found, key=lambda made: made.makespan)
-        return schedule, worker.tree.counter(SIMS_DONE)
+        _work_as_guest(worker, pool, tail_weight, clock.searching)
+        schedule = clock.improve(
+            instance, _incumbent(worker.tree, instance, known), worker.tree, seed
+        )
+        found = _incumbent(worker.tree, instance, known)  # the others searched on meanwhile
+        best = min(schedule, found, key=lambda made: made.makespan)
+        return best, worker.tree.counter(SIMS_DONE)
     finally:
         pool.close()
 
@@ -180,25 +224,6 @@ def _incumbent(tree: SharedTree, instance: Instance, known: Schedule) -> Schedul
     if tree.outcome == "broken":
         return known
     return tree.incumbent(instance.n_tasks, algorithm="aerl")
-
-
-def _end_of_search(deadline: float | None) -> float | None:
-    """The moment at which annealing takes over."""
-    if deadline is None:
-        return None
-    now = time.perf_counter()
-    return now + SEARCH_SHARE * (deadline - now)
-
-
-def _anneal(instance: Instance, schedule: Schedule, deadline: float | None, seed: int) -> Schedule:
-    """Spend the time that is left on annealing from a schedule; returns the better one."""
-    left = 0.0 if deadline is None else deadline - time.perf_counter()
-    if left <= 0:
-        return schedule
-    annealed = annealing(instance, budget_s=left, seed=generator(seed, "annealing"), start=schedule)
-    if annealed.makespan >= schedule.makespan:
-        return schedule
-    return dataclasses.replace(annealed, algorithm="aerl")
 
 
 def _work_as_guest(
@@ -213,12 +238,6 @@ def _work_as_guest(
 
 def _evaluator(policy: Policy | None) -> Evaluator:
     return PriorEvaluator() if policy is None else TorchEvaluator(policy.network)
-
-
-def _until(deadline: float | None) -> Callable[[], bool]:
-    if deadline is None:
-        return lambda: True
-    return lambda: time.perf_counter() < deadline
 
 
 def _solve_config(

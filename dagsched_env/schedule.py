@@ -204,15 +204,16 @@ class Schedule:
         )
 
     def plot(self, path: str | Path, instance: Instance | None = None) -> Path:
-        """Write a Gantt chart as PNG, SVG or PDF, by the suffix of ``path``.
+        """Write a Gantt chart as PNG, SVG, PDF or HTML, by the suffix of ``path``.
 
         Args:
             path: the file to write.
-            instance: gives the names of tasks and processors, and idle processors their rows.
+            instance: gives the names of tasks and processors, and idle processors their rows;
+                HTML needs it.
 
         Raises:
             MissingExtraError: matplotlib is not installed.
         """
-        from dagsched_env.render import save_gantt
+        from dagsched_env.render import save
 
-        return save_gantt(self, Path(path), instance)
+        return save(self, path, instance)
