@@ -10,11 +10,11 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from dagsched_env.testing import check_scheduler
 
 from dagsched_env import SCHEDULERS, Instance, Schedule, State, suites
 from dagsched_env.compare import compare, format_pairwise, format_table, ratio, summarise
 from dagsched_env.render.comparison import save_comparison
+from dagsched_env.testing import check_scheduler
 
 
 def oct_heft(instance: Instance, *, insertion: bool = True) -> Schedule:
