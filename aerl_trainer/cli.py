@@ -161,7 +161,8 @@ def solve(
     )
     result.schedule.validate(instance)
     print(f"makespan      {result.makespan:.6g}  (SLR {result.schedule.slr(instance):.4f})")
-    print(f"lower bound   {result.lower_bound:.6g}")
+    proved = "  (optimal: proved)" if result.optimal else ""
+    print(f"lower bound   {result.lower_bound:.6g}{proved}")
     print(f"simulations   {result.simulations} in {result.elapsed_s:.2f} s")
     if out is not None:
         write_text(out, result.schedule.to_json())

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Protocol
 
 from aerl_trainer.config import Config
+from aerl_trainer.inference.metrics import InferenceTotals, rates_between
 from aerl_trainer.records import EvalReport, SearchReport, TrainReport
 from aerl_trainer.reporting import MetricsLog, Progress, RunDirectory, Status
 from aerl_trainer.runtime.pool import PoolStats
@@ -15,7 +16,7 @@ from aerl_trainer.runtime.pool import PoolStats
 __all__ = ["RunObserver"]
 
 RATE_WINDOW_S = 10.0
-"""Simulations per second and mean batch are those of about this long."""
+"""Simulations per second and the figures of inference are those of about this long."""
 
 
 class _Counters(Protocol):
@@ -42,7 +43,7 @@ class RunObserver:
         self._started = time.monotonic()
         self._earlier_s = 0.0
         self._lock = Lock()
-        self._mark: tuple[float, int, PoolStats] = (self._started, 0, PoolStats(0, 0, 0))
+        self._mark: tuple[float, int, PoolStats] = (self._started, 0, stats())
 
     @property
     def elapsed_s(self) -> float:
@@ -52,12 +53,15 @@ class RunObserver:
     def resume(self, step: int, time_s: float, level: int, counters: _Counters) -> None:
         """Go on with the clock, the counters and the records of an earlier part of the run."""
         self._earlier_s = time_s
-        self._mark = (self._started, counters.simulations, PoolStats(0, 0, 0))
+        self._mark = (self._started, counters.simulations, self._mark[2])
         self._show(step=step, tasks=counters.finished, level=level)
         self._log = self._open_log(step)
 
     def __enter__(self) -> "RunObserver":
         self._progress.__enter__()
+        backend = self._stats().backend
+        self._directory.note("inference", backend)
+        self._progress.message(f"inference: {backend}")
         return self
 
     def __exit__(
@@ -78,22 +82,9 @@ class RunObserver:
     def searched(self, report: SearchReport, step: int, counters: _Counters) -> None:
         """One finished tree."""
         self._record("search", step=step, **dataclasses.asdict(report))
-        now, stats = time.monotonic(), self._stats()
-        since, simulations, before = self._mark
-        if now - since >= RATE_WINDOW_S or self._status.simulations_per_s is None:
-            batches = stats.batches - before.batches
-            self._show(
-                simulations_per_s=(counters.simulations - simulations) / max(now - since, 1e-9),
-                mean_batch=(stats.leaves - before.leaves) / batches if batches else None,
-            )
-            self._record(
-                "rates",
-                step=step,
-                simulations_per_s=self._status.simulations_per_s,
-                mean_batch=self._status.mean_batch,
-                restarts=stats.restarts,
-            )
-            self._mark = (now, counters.simulations, stats)
+        now = time.monotonic()
+        if now - self._mark[0] >= RATE_WINDOW_S or self._status.simulations_per_s is None:
+            self._measure(now, step, counters.simulations)
         self._show(tasks=counters.finished)
 
     def validated(self, report: EvalReport, promoted: bool, level: int) -> None:
@@ -109,6 +100,28 @@ class RunObserver:
         """Nothing has happened for a while."""
         self._show(tasks=tasks)
 
+    def _measure(self, now: float, step: int, simulations: int) -> None:
+        """Show and record the rates since the last time."""
+        (since, simulations_before, before), stats = self._mark, self._stats()
+        self._mark = (now, simulations, stats)
+        seconds = max(now - since, 1e-9)
+        inference = rates_between(before.inference, stats.inference, seconds)
+        simulations_per_s = (simulations - simulations_before) / seconds
+        self._record(
+            "rates",
+            step=step,
+            simulations_per_s=simulations_per_s,
+            restarts=stats.restarts,
+            inference={} if inference is None else dataclasses.asdict(inference),
+            workers=_each_worker(before.inference, stats.inference, seconds),
+        )
+        self._show(
+            simulations_per_s=simulations_per_s,
+            mean_batch=None if inference is None else inference.mean_batch,
+            latency_ms=None if inference is None else inference.latency_ms,
+            busy=None if inference is None else inference.busy,
+        )
+
     def _record(self, kind: str, *, step: int, **values: object) -> None:
         with self._lock:
             if self._log is None:
@@ -123,3 +136,14 @@ class RunObserver:
     def _open_log(self, purge_step: int | None) -> MetricsLog:
         directory = self._directory
         return MetricsLog(directory.metrics_file, directory.tensorboard, purge_step=purge_step)
+
+
+def _each_worker(
+    before: InferenceTotals, after: InferenceTotals, seconds: float
+) -> dict[str, dict[str, float]]:
+    """Rates of each worker that did anything, by its number; empty where there is but one."""
+    workers = after.counts.shape[0]
+    rates = [rates_between(before.of(w), after.of(w), seconds) for w in range(workers)]
+    if workers == 1:
+        return {}
+    return {str(w): dataclasses.asdict(rate) for w, rate in enumerate(rates) if rate is not None}

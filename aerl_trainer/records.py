@@ -28,9 +28,13 @@ class SearchReport:
 
     task_id: int
     simulations: int
+    simulations_by_actor: tuple[int, ...]
+    """How the actors shared them; sums to ``simulations``."""
     terminal_paths: int
     nodes: int
     best_makespan: float
+    optimal: bool
+    """No schedule is shorter than ``best_makespan``, by more than 1e-9 of it: proved."""
     outcome: str
     """``"complete"``, ``"exhausted"`` (every kept action solved) or ``"cap"`` (safety cap hit)."""
     elapsed_s: float

@@ -1,7 +1,8 @@
 """Named arrays in shared memory, and a lock between processes that a dead owner cannot keep.
 
-The process that creates a block alone unlinks it. Names carry the creator's pid, so that blocks
-left behind by a killed run are recognised and swept at the next start.
+The process that creates a block alone unlinks it. Names carry the creator's pid and start time, so
+that blocks left behind by a killed run are recognised and swept at the next start, even where
+another process has the pid by then. The lock is on the segment itself: there is no file besides.
 """
 
 import contextlib
@@ -9,8 +10,8 @@ import fcntl
 import itertools
 import mmap
 import os
-import tempfile
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from multiprocessing import shared_memory
 from pathlib import Path
@@ -30,7 +31,11 @@ __all__ = [
 
 PREFIX = "aerl-ds"
 SEGMENTS = Path("/dev/shm")  # where Linux keeps shared memory by name
+NAME = re.compile(rf"{PREFIX}-(?P<pid>\d+)-(?P<started>\d+)-\d+-\w+")
 ALIGNMENT = 64
+YIELDS = 100
+"""Tries before a process goes to sleep for a lock: to wake up takes longer than most owners do. In
+between, whoever else wants the processor has it, so that nothing is lost where there are few."""
 _serial = itertools.count()
 
 ArraySpec = tuple[tuple[int, ...], npt.DTypeLike]
@@ -42,7 +47,6 @@ class BlockHandle:
     """What another process needs to attach to a block; picklable."""
 
     segment: str
-    lock_path: str
     specs: dict[str, tuple[tuple[int, ...], str]]
 
 
@@ -50,12 +54,22 @@ class ProcessLock:
     """An exclusive advisory file lock (``flock``): the kernel frees it when its owner dies.
 
     Every process, and every thread that competes, opens the file for itself.
+
+    Raises:
+        FileNotFoundError: the file must exist; a late comer does not make one for nothing.
     """
 
     def __init__(self, path: Path) -> None:
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
 
     def __enter__(self) -> None:
+        for _ in range(YIELDS):
+            try:
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.sched_yield()
+            else:
+                return
         fcntl.flock(self._descriptor, fcntl.LOCK_EX)
 
     def __exit__(self, *_: object) -> None:
@@ -73,20 +87,19 @@ class SharedBlock:
 
     def __init__(self, handle: BlockHandle, segment: shared_memory.SharedMemory | None) -> None:
         self.handle = handle
-        # First the memory: a late comer must fail before it makes a lock file for nothing.
         self.arrays = _views(_map(handle.segment), handle.specs)
-        self.lock = ProcessLock(Path(handle.lock_path))
+        self.lock = ProcessLock(SEGMENTS / handle.segment)
         self._segment = segment  # the creator's, who removes it
 
     @classmethod
     def create(cls, label: str, specs: Mapping[str, ArraySpec]) -> "SharedBlock":
         """Allocate a zeroed segment for ``specs`` (name → shape, dtype)."""
         plain = {name: (shape, np.dtype(dtype).str) for name, (shape, dtype) in specs.items()}
-        name = f"{PREFIX}-{os.getpid()}-{next(_serial)}-{label}"
+        pid = os.getpid()
+        name = f"{PREFIX}-{pid}-{_start_time(pid)}-{next(_serial)}-{label}"
         segment = shared_memory.SharedMemory(name=name, create=True, size=_layout(plain)[1])
         segment.close()  # its own mapping would be gone before the last array that shows it
-        lock_path = str(Path(tempfile.gettempdir()) / f"{name}.lock")
-        return cls(BlockHandle(name, lock_path, plain), segment)
+        return cls(BlockHandle(name, plain), segment)
 
     @classmethod
     def attach(cls, handle: BlockHandle) -> "SharedBlock":
@@ -94,7 +107,7 @@ class SharedBlock:
         return cls(handle, None)
 
     def close(self) -> None:
-        """Let go of the memory; the creator also removes its name and the lock file.
+        """Let go of the memory; the creator also removes its name.
 
         An array that somebody still holds stays valid.
         """
@@ -103,7 +116,6 @@ class SharedBlock:
         if self._segment is not None:
             with contextlib.suppress(FileNotFoundError):  # somebody swept it: it is gone already
                 self._segment.unlink()
-            Path(self.handle.lock_path).unlink(missing_ok=True)
 
 
 class LocalBlock:
@@ -122,30 +134,31 @@ class LocalBlock:
 
 
 def sweep_stale() -> list[str]:
-    """Remove segments and lock files whose creator is dead; returns their names."""
+    """Remove segments whose creator is dead; returns their names.
+
+    Those of other users stay: only they may remove them.
+    """
     removed = []
-    for path in _left_behind():
-        creator = path.name.removeprefix(f"{PREFIX}-").split("-")[0]
-        if creator.isdigit() and not _alive(int(creator)):
-            path.unlink(missing_ok=True)
-            removed.append(path.name)
+    for path in SEGMENTS.glob(f"{PREFIX}-*"):
+        name = NAME.fullmatch(path.name)
+        if name and _start_time(int(name["pid"])) != name["started"]:
+            with contextlib.suppress(PermissionError, FileNotFoundError):
+                path.unlink()
+                removed.append(path.name)
     return removed
 
 
-def _left_behind() -> Iterator[Path]:
-    for folder in (SEGMENTS, Path(tempfile.gettempdir())):
-        if folder.is_dir():
-            yield from folder.glob(f"{PREFIX}-*")
+def _start_time(pid: int) -> str | None:
+    """When a live process started (clock ticks since the machine did); None if there is none.
 
-
-def _alive(pid: int) -> bool:
+    A pid comes back with another process, but not with the same start. See proc(5), field 22.
+    """
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+        record = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    fields = record.rpartition(")")[2].split()  # the name in brackets may hold anything
+    return None if fields[0] == "Z" else fields[19]
 
 
 def _layout(specs: Mapping[str, tuple[tuple[int, ...], str]]) -> tuple[dict[str, int], int]:

@@ -1,6 +1,7 @@
 """Anytime solver: the search alone, or guided by a trained network."""
 
 import dataclasses
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,8 +19,9 @@ from aerl_trainer.runtime.actor import COLLISION_WAIT_S
 from aerl_trainer.runtime.local import ProcessPool
 from aerl_trainer.runtime.processes import Backend
 from aerl_trainer.search.alone import search_alone
+from aerl_trainer.search.commitment import commit
 from aerl_trainer.search.leaves import Evaluator, PriorEvaluator, allocate_leaves
-from aerl_trainer.search.tree import SIMS_DONE, SharedTree
+from aerl_trainer.search.tree import SIMS_DONE, SharedTree, cut_off
 from aerl_trainer.search.worker import SearchWorker
 from aerl_trainer.seeding import generator
 from dagsched_env.errors import DAGSchedError
@@ -30,10 +32,15 @@ from dagsched_env.schedulers import annealing, best_of_portfolio
 __all__ = ["Policy", "SolveResult", "load_policy", "solve"]
 
 DEFAULT_SIMULATIONS = 10_000
-SEARCH_SHARE = 0.25
+SEARCH_SHARE = 0.1
 """Of a time budget; the rest anneals the schedule that the tree has found."""
 MOVES_PER_SIMULATION = 20
 """Annealing moves where simulations are the budget: about a third of their time."""
+START_TEMPERATURE = 1.5
+END_TEMPERATURE = 0.3
+PAIR_SHARE = 0.2
+COST_BIAS = 4.0
+"""How the annealing moves, see there; chosen in benchmarks/SEARCH_NOTES.md."""
 UNLIMITED = 2**40
 
 
@@ -45,6 +52,8 @@ class SolveResult:
     makespan: float
     lower_bound: float
     """No schedule is shorter than this (time)."""
+    optimal: bool
+    """No schedule is shorter than this one, by more than 1e-9 of its makespan: proved."""
     simulations: int
     elapsed_s: float
 
@@ -91,7 +100,8 @@ def solve(
     """Search for a short schedule; never worse than the best classic scheduler.
 
     The tree search is followed by annealing that starts from its best schedule: of a time budget
-    the search has the first quarter; otherwise each simulation is worth 20 moves of the annealing.
+    the search has the first tenth; otherwise each simulation is worth 20 moves of the annealing.
+    A search that proves its schedule optimal ends at once.
 
     Args:
         instance: the problem.
@@ -115,14 +125,26 @@ def solve(
     config = _solve_config(policy, budget_s, simulations, actors)
     deadline = None if budget_s is None else started + budget_s
     search = _search_alone if actors == 1 else _search_together
-    schedule, done = search(instance, policy, config, seed, _Clock(deadline, anneal))
+    found = search(instance, policy, config, seed, _Clock(deadline, anneal))
+    makespan = found.schedule.makespan
+    lower_bound = min(max(found.lower_bound, instance.lower_bound), makespan)
     return SolveResult(
-        schedule=schedule,
-        makespan=schedule.makespan,
-        lower_bound=instance.lower_bound,
-        simulations=done,
+        schedule=found.schedule,
+        makespan=makespan,
+        lower_bound=lower_bound,
+        optimal=bool(lower_bound >= cut_off(makespan)),
+        simulations=found.simulations,
         elapsed_s=time.perf_counter() - started,
     )
+
+
+class _Found(NamedTuple):
+    """What one of the two ways to search comes back with."""
+
+    schedule: Schedule
+    lower_bound: float
+    """As proved by the tree (time)."""
+    simulations: int
 
 
 class _Clock:
@@ -136,30 +158,36 @@ class _Clock:
     def __init__(self, deadline: float | None, anneal: bool) -> None:
         self._anneal = anneal
         self._deadline = deadline
-        self._end_of_search = deadline
-        if deadline is not None and anneal:
-            now = time.perf_counter()
-            self._end_of_search = now + SEARCH_SHARE * (deadline - now)
+        self._started = time.perf_counter()
+        self._search_s = math.inf
+        if deadline is not None:
+            self._search_s = (SEARCH_SHARE if anneal else 1.0) * (deadline - self._started)
 
-    def searching(self) -> bool:
-        """The tree search may go on."""
-        return self._end_of_search is None or time.perf_counter() < self._end_of_search
+    def spent(self) -> float:
+        """Share of the tree search's time that is gone; from 1 on it is over."""
+        if self._search_s <= 0:
+            return 1.0
+        return (time.perf_counter() - self._started) / self._search_s
 
     def improve(
         self, instance: Instance, schedule: Schedule, tree: SharedTree, seed: int
     ) -> Schedule:
         """The schedule or a better one, by annealing in the time or moves that are left."""
         left = None if self._deadline is None else self._deadline - time.perf_counter()
-        if not self._anneal or (left is not None and left <= 0):
+        if not self._anneal or tree.proved or (left is not None and left <= 0):
             return schedule
-        # A search that ended by itself was not short of time: what follows is in proportion.
-        limited = left is None or tree.finished
+        # A search that ended by its budget was not short of time: what follows is in proportion.
+        limited = left is None or tree.outcome == "complete"
         moves = MOVES_PER_SIMULATION * max(tree.counter(SIMS_DONE), 1) if limited else None
         annealed = annealing(
             instance,
             budget_s=left,
             max_evaluations=moves,
             seed=generator(seed, "annealing"),
+            start_temperature=START_TEMPERATURE,
+            end_temperature=END_TEMPERATURE,
+            pair_share=PAIR_SHARE,
+            cost_bias=COST_BIAS,
             start=schedule,
         )
         if annealed.makespan >= schedule.makespan:
@@ -169,28 +197,29 @@ class _Clock:
 
 def _search_alone(
     instance: Instance, policy: Policy | None, config: Config, seed: int, clock: _Clock
-) -> tuple[Schedule, int]:
-    tree, report = search_alone(
+) -> _Found:
+    tree, _ = search_alone(
         Task(0, 0, instance, seed),
         _evaluator(policy),
         config.search,
-        tail_weight=1.0 if policy is None else policy.tail_weight,
+        tail_weight=_tail_weight(policy),
         explore=False,
         incumbent=best_of_portfolio(instance),
-        keep_going=clock.searching,
+        spent=clock.spent,
     )
     schedule = tree.incumbent(instance.n_tasks, algorithm="aerl")
-    return clock.improve(instance, schedule, tree, seed), report.simulations
+    schedule = clock.improve(instance, schedule, tree, seed)
+    return _Found(schedule, tree.lower_bound, tree.counter(SIMS_DONE))
 
 
 def _search_together(
     instance: Instance, policy: Policy | None, config: Config, seed: int, clock: _Clock
-) -> tuple[Schedule, int]:
+) -> _Found:
     """Share the tree with child processes; this one searches too, from the first moment on."""
     children = config.run.actors - 1
     config = dataclasses.replace(config, run=dataclasses.replace(config.run, actors=children))
     backend: Backend = "prior" if policy is None else "inline"
-    tail_weight = 1.0 if policy is None else policy.tail_weight
+    tail_weight = _tail_weight(policy)
     task = Task(0, 0, instance, seed)
     pool = ProcessPool(config, instance.n_tasks, backend=backend, explore=False, guests=1)
     try:
@@ -208,13 +237,13 @@ def _search_together(
             explore=False,
             network=policy is not None,
         )
-        _work_as_guest(worker, pool, tail_weight, clock.searching)
+        _work_as_guest(worker, pool, tail_weight, clock.spent)
         schedule = clock.improve(
             instance, _incumbent(worker.tree, instance, known), worker.tree, seed
         )
         found = _incumbent(worker.tree, instance, known)  # the others searched on meanwhile
         best = min(schedule, found, key=lambda made: made.makespan)
-        return best, worker.tree.counter(SIMS_DONE)
+        return _Found(best, worker.tree.lower_bound, worker.tree.counter(SIMS_DONE))
     finally:
         pool.close()
 
@@ -227,13 +256,22 @@ def _incumbent(tree: SharedTree, instance: Instance, known: Schedule) -> Schedul
 
 
 def _work_as_guest(
-    worker: SearchWorker, pool: ProcessPool, tail_weight: float, going: Callable[[], bool]
+    worker: SearchWorker, pool: ProcessPool, tail_weight: float, spent: Callable[[], float]
 ) -> None:
     """Search beside the pool's actors until the end; the pool starts a broken tree again."""
-    while worker.tree.outcome in ("running", "broken") and going():
+    tree, n_tasks = worker.tree, worker.task.instance.n_tasks
+    while tree.outcome in ("running", "broken") and (share := spent()) < 1.0:
         if worker.run_batch(tail_weight) == 0:
             time.sleep(COLLISION_WAIT_S)
+        commit(tree, n_tasks, worker.config, share)
         pool.tend()
+
+
+def _tail_weight(policy: Policy | None) -> float:
+    """λ; a value head that has learned rank rewards knows nothing of makespans."""
+    if policy is None or policy.config.search.value_target == "rank":
+        return 1.0
+    return policy.tail_weight
 
 
 def _evaluator(policy: Policy | None) -> Evaluator:

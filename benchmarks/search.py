@@ -1,10 +1,12 @@
 """Speed and quality of the search, each beside a reference measured in the same run.
 
-    python benchmarks/search.py [--budgets 0.1 1] [--instances 60] [--parts speed optimum rival]
+    python benchmarks/search.py [--parts speed optimum rival]
+                                [--sizes 30 100] [--budgets 0.1 1] [--instances 60]
 
 Prints ratios: the machine's own speed cancels out. Run it on an idle machine. ``speed``:
 simulations against list schedules. ``optimum``: gap to proved optima. ``rival``: ``solve`` against
-the annealing of ``dagsched_env`` with the same wall time, one core each.
+the annealing of ``dagsched_env`` with the same wall time, one core each; and, to show what is due
+to the moves alone, against annealing by the moves of ``solve``.
 """
 
 import argparse
@@ -23,6 +25,7 @@ from aerl_trainer.nn.evaluator import TorchEvaluator
 from aerl_trainer.records import Task
 from aerl_trainer.search.alone import search_alone
 from aerl_trainer.search.leaves import Evaluator, PriorEvaluator
+from aerl_trainer.solver import COST_BIAS, END_TEMPERATURE, PAIR_SHARE, START_TEMPERATURE
 from dagsched_env import Instance, exact
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.kernels.arrays import allocate_state
@@ -30,6 +33,7 @@ from dagsched_env.kernels.dispatch import list_schedule
 from dagsched_env.kernels.jit import kernel
 from dagsched_env.kernels.ranks import order_by_rank
 from dagsched_env.kernels.state import reset
+from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import annealing, heft
 
 SIMULATIONS = 4000
@@ -99,24 +103,43 @@ def measure_gap() -> None:
     )
 
 
-def measure_rival(budgets: Sequence[float], count: int) -> None:
-    """Mean ratio of makespans, search / annealing, over instances spread on p and CCR."""
-    print("search / annealing at equal wall time, one core each")
-    print("    n  seconds   ratio  wins/ties/losses  annealing/HEFT  instances")
-    for n in RIVAL_SIZES:
+def with_moves_of_solve(instance: Instance, *, budget_s: float) -> Schedule:
+    """Annealing alone, by the moves and temperatures that ``solve`` ends with."""
+    return annealing(
+        instance,
+        budget_s=budget_s,
+        start_temperature=START_TEMPERATURE,
+        end_temperature=END_TEMPERATURE,
+        pair_share=PAIR_SHARE,
+        cost_bias=COST_BIAS,
+    )
+
+
+def measure_rival(sizes: Sequence[int], budgets: Sequence[float], count: int) -> None:
+    """Mean ratio of makespans, search / annealing, over instances spread on p and CCR.
+
+    The contestants take turns on each instance, so that a busy machine disturbs all alike.
+    """
+    contestants = (annealing, with_moves_of_solve, solve)
+    print("solve / annealing at equal wall time, one core each")
+    print("    n  seconds   ratio  (error)  wins/ties/losses  by its moves  annealing/HEFT  graphs")
+    for n in sizes:
         cells = [(p, ccr) for p in RIVAL_PROCESSORS for ccr in RIVAL_CCR]
         instances = [draw(n, *cells[i % len(cells)], i) for i in range(count)]
-        for scheduler in (annealing, solve):
-            scheduler(instances[0], budget_s=0.1)  # nothing is compiled or read afterwards
+        for contestant in contestants:
+            contestant(instances[0], budget_s=0.1)  # nothing is compiled or read afterwards
         for budget in budgets:
-            rival = np.array([annealing(x, budget_s=budget).makespan for x in instances])
-            ours = np.array([solve(x, budget_s=budget).makespan for x in instances])
+            makespans = np.array(
+                [[made(x, budget_s=budget).makespan for made in contestants] for x in instances]
+            )
+            rival, same_moves, ours = makespans.T
             ratio, base = ours / rival, rival / [heft(x).makespan for x in instances]
             wins, losses = int((ratio < 1 - 1e-9).sum()), int((ratio > 1 + 1e-9).sum())
             counts = f"{wins}/{count - wins - losses}/{losses}"
             print(
-                f"{n:5d}  {budget:7g}  {ratio.mean():.4f}  {counts:>16}  {base.mean():14.4f}  "
-                f"{count:9d}",
+                f"{n:5d}  {budget:7g}  {ratio.mean():.4f}   {ratio.std() / count**0.5:.4f}  "
+                f"{counts:>16}  {(ours / same_moves).mean():12.4f}  {base.mean():14.4f}  "
+                f"{count:6d}",
                 flush=True,
             )
 
@@ -124,6 +147,7 @@ def measure_rival(budgets: Sequence[float], count: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--budgets", type=float, nargs="+", default=[0.1, 1.0], metavar="SECONDS")
+    parser.add_argument("--sizes", type=int, nargs="+", default=RIVAL_SIZES, metavar="TASKS")
     parser.add_argument("--instances", type=int, default=20)
     parser.add_argument(
         "--parts", nargs="+", choices=("speed", "optimum", "rival"), default=["speed", "optimum"]
@@ -135,7 +159,7 @@ def main() -> None:
     if "optimum" in arguments.parts:
         measure_gap()
     if "rival" in arguments.parts:
-        measure_rival(arguments.budgets, arguments.instances)
+        measure_rival(arguments.sizes, arguments.budgets, arguments.instances)
 
 
 if __name__ == "__main__":

@@ -48,6 +48,10 @@ class Evaluation:
     value: float
     best: float
     terminal: bool
+    bound: float = 0.0
+    """No completion is shorter."""
+    dropped: bool = False
+    """There are legal actions besides the candidates."""
 
 
 @dataclass(eq=False)
@@ -56,10 +60,8 @@ class Node:
     status: str = "new"
     edges: list["Edge"] = field(default_factory=list)
     raw_value: float = 0.0
-
-    @property
-    def finished(self) -> bool:
-        return self.status in ("terminal", "solved")
+    bound: float = -math.inf
+    dropped: bool = False
 
 
 @dataclass(eq=False)
@@ -73,25 +75,25 @@ class Edge:
     total: float = 0.0
     best: float = -math.inf
 
-    @property
-    def finished(self) -> bool:
-        return self.child is not None and self.child.finished
-
 
 @dataclass
 class ReferenceTree:
-    """PUCT with simulations in flight (WU-UCT), for any number of actors."""
+    """PUCT with simulations in flight (WU-UCT) and branch and bound, for any number of actors."""
 
     c_puct: float
     best_weight: float
     budget: int
     min_paths: int
     cap: int
+    prune: bool = False
+    considered: int = 0
+    gumbel: tuple[float, ...] = (0.5, -1.0, 1.5)
     max_nodes: int = 10**9
     max_edges: int = 10**9
 
     def __post_init__(self) -> None:
-        self.root = Node()
+        self.root = self.top = Node()
+        self.best_makespan = math.inf
         self.n_nodes, self.n_edges = 1, 0
         self.simulations = self.terminal_paths = 0
         self.low, self.high = math.inf, -math.inf
@@ -103,7 +105,9 @@ class ReferenceTree:
     def gather(self, actor: int, limit: int) -> list[list[int]]:
         """Put up to ``limit`` paths in flight; returns the actions of each."""
         paths: list[list[Edge]] = []
-        while self.outcome == "running" and len(paths) < limit:
+        while self.outcome == "running" and self.top.parent and self._finished(self.top):
+            self.top = self.top.parent.parent
+        while self.outcome == "running" and len(paths) < limit and not self._finished(self.top):
             path, free = self._select()
             if not free:
                 break
@@ -111,6 +115,7 @@ class ReferenceTree:
                 edge.in_flight += 1
             paths.append(path)
         self.journal[actor] = paths
+        self._end()
         return [[edge.action for edge in path] for path in paths]
 
     def commit(self, actor: int, evaluations: list[Evaluation]) -> None:
@@ -125,10 +130,11 @@ class ReferenceTree:
             self.high = max(self.high, evaluation.value, evaluation.best)
             self.simulations += 1
             self.terminal_paths += evaluation.terminal
-            self._solve_upwards(path)
+            leaf = path[-1].child if path else self.root
+            if leaf is not None and self._finished(leaf):
+                self._close_ancestors(leaf)
         self.journal[actor] = []
-        if self.outcome == "running":
-            self.outcome = self._outcome()
+        self._end()
 
     def forget(self, actor: int) -> None:
         for path in self.journal[actor]:
@@ -142,13 +148,20 @@ class ReferenceTree:
     # -- selection -------------------------------------------------------------------------------
 
     def _select(self) -> tuple[list[Edge], bool]:
-        node, path = self.root, []
+        node, path = self.top, _path_to(self.top)
         while node.status == "expanded":
-            open_edges = [edge for edge in node.edges if not edge.finished]
+            open_edges = [edge for edge in node.edges if not self._finished(edge.child)]
+            if not open_edges:
+                self._close(node)
+                self._close_ancestors(node)
+                node, path = self.top, _path_to(self.top)
+                continue
             if self.simulations >= self.budget:
                 edge = max(open_edges, key=lambda e: e.visits)
             else:
-                scores = self._scores(node)
+                scores, at_turn = self._scores(node), self._at_turn(node, open_edges)
+                if at_turn:
+                    scores, open_edges = self._halving_scores(node), at_turn
                 edge = max(open_edges, key=lambda e: scores[e])
             path.append(edge)
             if edge.child is None:
@@ -163,19 +176,41 @@ class ReferenceTree:
         return path, free
 
     def _scores(self, node: Node) -> dict[Edge, float]:
+        """PUCT."""
         pending = sum(edge.visits + edge.in_flight for edge in node.edges)
+        explore = self.c_puct * math.sqrt(max(pending, 1))
+        return {
+            edge: self._q(node, edge) + explore * edge.prior / (1 + edge.visits + edge.in_flight)
+            for edge in node.edges
+        }
+
+    def _q(self, node: Node, edge: Edge) -> float:
+        """On the min-max scale."""
         visits = sum(edge.visits for edge in node.edges)
-        mixed = (node.raw_value + sum(edge.total for edge in node.edges)) / (1 + visits)
-        width = max(self.high - self.low, RANGE_FLOOR)
-        scores = {}
-        for edge in node.edges:
-            q = mixed
-            if edge.visits:
-                mean = edge.total / edge.visits
-                q = (1 - self.best_weight) * mean + self.best_weight * edge.best
-            explore = self.c_puct * math.sqrt(max(pending, 1)) * edge.prior
-            scores[edge] = (q - self.low) / width + explore / (1 + edge.visits + edge.in_flight)
-        return scores
+        q = (node.raw_value + sum(edge.total for edge in node.edges)) / (1 + visits)
+        if edge.visits:
+            mean = edge.total / edge.visits
+            q = (1 - self.best_weight) * mean + self.best_weight * edge.best
+        return (q - self.low) / max(self.high - self.low, RANGE_FLOOR)
+
+    # -- sequential halving at the root ----------------------------------------------------------
+
+    def _at_turn(self, node: Node, open_edges: list[Edge]) -> list[Edge]:
+        """Edges among which sequential halving chooses now; none where it has no say."""
+        if node is not self.root or self.considered == 0:
+            return []
+        sequence = halving_sequence(min(self.considered, len(node.edges)), self.budget - 1)
+        done = sum(edge.visits + edge.in_flight for edge in node.edges)
+        if done >= len(sequence):
+            return []
+        return [edge for edge in open_edges if edge.visits + edge.in_flight == sequence[done]]
+
+    def _halving_scores(self, node: Node) -> dict[Edge, float]:
+        most = max(edge.visits for edge in node.edges)
+        return {
+            edge: noise + math.log(edge.prior) + (50 + most) * 0.1 * self._q(node, edge)
+            for edge, noise in zip(node.edges, self.gumbel, strict=False)
+        }
 
     # -- expansion and the end -------------------------------------------------------------------
 
@@ -183,31 +218,67 @@ class ReferenceTree:
         node = path[-1].child if path else self.root
         if node is None:  # the tree is full
             return
-        node.raw_value = evaluation.value
+        node.raw_value, node.bound = evaluation.value, evaluation.bound
         if evaluation.terminal:
             node.status = "terminal"
         elif self.n_edges + len(evaluation.actions) > self.max_edges:
             node.status = "new"
         else:
-            node.status = "expanded"
+            node.status, node.dropped = "expanded", evaluation.dropped
             self.n_edges += len(evaluation.actions)
             node.edges = [
                 Edge(node, action, prior)
                 for action, prior in zip(evaluation.actions, evaluation.priors, strict=True)
             ]
 
-    def _solve_upwards(self, path: list[Edge]) -> None:
-        for edge in reversed(path):
-            if not all(sibling.finished for sibling in edge.parent.edges):
-                return
-            edge.parent.status = "solved"
+    def _finished(self, node: Node | None) -> bool:
+        """Nothing below the node can change the result."""
+        if node is None:
+            return False
+        cut_off = self.prune and node.bound >= self.best_makespan * (1.0 - 1e-9)
+        return node.status in ("terminal", "solved") or cut_off
 
-    def _outcome(self) -> str:
+    def _close_ancestors(self, node: Node) -> None:
+        for edge in reversed(_path_to(node)):
+            if not all(self._finished(sibling.child) for sibling in edge.parent.edges):
+                return
+            self._close(edge.parent)
+
+    def _close(self, node: Node) -> None:
+        node.status = "solved"
+        if not node.dropped:
+            node.bound = max(node.bound, min(edge.child.bound for edge in node.edges if edge.child))
+
+    def _end(self) -> None:
+        if self.outcome != "running":
+            return
         if self.simulations >= self.budget and self.terminal_paths >= self.min_paths:
-            return "complete"
-        if self.root.finished:
-            return "exhausted"
-        return "cap" if self.simulations >= self.cap else "running"
+            self.outcome = "complete"
+        elif self._finished(self.root):
+            self.outcome = "exhausted"
+        elif self.simulations >= self.cap:
+            self.outcome = "cap"
+
+
+def halving_sequence(considered: int, simulations: int) -> list[int]:
+    """Visits of the actions in the order of the simulations, by going through the motions."""
+    visits, sequence = [0] * considered, []
+    while len(sequence) < simulations:
+        share = simulations / (max(1, math.ceil(math.log2(len(visits)))) * considered)
+        for _ in range(max(1, int(share))):
+            for action in range(considered):
+                sequence.append(visits[action])
+                visits[action] += 1
+        considered = max(min(2, len(visits)), considered // 2)
+    return sequence[:simulations]
+
+
+def _path_to(node: Node) -> list[Edge]:
+    path = []
+    while node.parent is not None:
+        path.append(node.parent)
+        node = node.parent.parent
+    return path[::-1]
 
 
 def assert_same_tree(t: TreeArrays, model: ReferenceTree, *, rel: float = 0.0) -> None:
@@ -224,6 +295,7 @@ def assert_same_tree(t: TreeArrays, model: ReferenceTree, *, rel: float = 0.0) -
         assert t.status[node] == STATUS[twin.status]
         if twin.status not in ("new", "evaluating"):
             assert t.raw_value[node] == near(twin.raw_value)
+            assert t.lower_bound[node] == near(twin.bound)
         edges = edges_of(t, node)
         assert [t.edge_action[e] for e in edges] == [edge.action for edge in twin.edges]
         for e, edge in zip(edges, twin.edges, strict=True):

@@ -28,7 +28,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "max_children": 16,
         "tail_decay_steps": 20,
     },
-    "inference": {"device": "cpu"},
+    "inference": {"backend": "server", "devices": ["cpu"]},
     "network": {"width": 8, "layers": 1},
     "learner": {
         "batch_size": 8,
@@ -98,7 +98,7 @@ def eventually(condition: Callable[[], Any], what: str, timeout_s: float = 60.0)
 
 
 def shared_memory_of(pid: int) -> list[str]:
-    """Segments and lock files that a process has made and not removed."""
+    """Segments, and files beside them, that a process has made and not removed."""
     folders = (Path("/dev/shm"), Path(tempfile.gettempdir()))
     return sorted(path.name for f in folders for path in f.glob(f"aerl-ds-{pid}-*"))
 

@@ -2,7 +2,8 @@
 
 import multiprocessing
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Any
@@ -13,21 +14,24 @@ import torch
 from small_runs import eventually, problem
 from torch import nn
 
-from aerl_trainer.config import InferenceConfig, NetworkConfig
-from aerl_trainer.inference.arena import (
-    BATCHES,
-    COUNT,
-    IDLE,
-    LEAVES,
-    POSTED,
-    SLOT,
-    STATUS,
-    VERSION,
-    Arena,
-)
+from aerl_trainer.config import ConfigError, InferenceConfig, NetworkConfig
+from aerl_trainer.inference.arena import Arena, Ticket
 from aerl_trainer.inference.client import InferenceClient, ServerGone
+from aerl_trainer.inference.devices import resolve_devices
 from aerl_trainer.inference.inline import InlineEvaluator
-from aerl_trainer.inference.server import InferenceServer, pick_device
+from aerl_trainer.inference.metrics import (
+    BATCHES,
+    BUSY_NS,
+    DEPTH,
+    LATENCY_NS,
+    LEAVES,
+    REQUESTS,
+    STALENESS,
+    InferenceTotals,
+    count_batch,
+    rates_between,
+)
+from aerl_trainer.inference.server import InferenceServer
 from aerl_trainer.inference.weights import WeightBuffer
 from aerl_trainer.nn.evaluator import TorchEvaluator, flat_weights, weight_count
 from aerl_trainer.nn.network import Network
@@ -86,23 +90,45 @@ def assert_answered(
 
 
 class Service:
-    """An inference server in a thread, and what its clients need."""
+    """Inference servers in threads, one for each device, and what their clients need."""
 
-    def __init__(self, device: str = "cpu", deadline_ms: float = 0.2) -> None:
-        self.arena = Arena.create(CONTEXT, ACTORS, BATCH, WIDTH)
+    def __init__(self, devices: Sequence[str] = ("cpu",), deadline_ms: float = 0.2) -> None:
+        self.arena = Arena.create(CONTEXT, ACTORS, BATCH, WIDTH, len(devices))
         self.weights = WeightBuffer.create(weight_count(NETWORK))
-        self.orders: Connection[Any, Any]
-        self.orders, server_end = CONTEXT.Pipe()
         self.alive = True
-        self.server = InferenceServer(
-            self.arena,
-            self.weights,
-            TorchEvaluator(network(), device),
-            server_end,
-            InferenceConfig(deadline_ms=deadline_ms),
-            lambda: self.alive,
-        )
-        self.thread = threading.Thread(target=self.server.serve, daemon=True)
+        self.orders: list[Connection[Any, Any]] = []
+        self.evaluators = [TorchEvaluator(network(), device) for device in devices]
+        self.threads = []
+        for worker, evaluator in enumerate(self.evaluators):
+            here, there = CONTEXT.Pipe()
+            self.orders.append(here)
+            server = InferenceServer(
+                self.arena,
+                worker,
+                self.weights,
+                evaluator,
+                there,
+                InferenceConfig(deadline_ms=deadline_ms),
+                lambda: self.alive,
+            )
+            self.threads.append(threading.Thread(target=server.serve, daemon=True))
+
+    def order(self, slot: int, instance: Instance) -> None:
+        """Tell every worker what a tree slot holds."""
+        for line in self.orders:
+            line.send((slot, instance))
+
+    def start(self) -> None:
+        for thread in self.threads:
+            thread.start()
+
+    def stop(self) -> None:
+        self.alive = False
+        for thread in self.threads:
+            thread.join(30)
+            assert not thread.is_alive()
+        self.arena.close()
+        self.weights.close()
 
     def client(self, actor: int, slot: int) -> InferenceClient:
         return InferenceClient(self.arena, actor, slot, lambda: self.alive)
@@ -113,28 +139,28 @@ class Service:
         fill(leaves, PROBLEMS[slot], count, seed)
         return self.client(actor, slot).evaluate(PROBLEMS[slot], leaves, count)
 
-    def post(self, actor: int, slot: int, count: int, seed: int) -> None:
+    def post(self, actor: int, slot: int, count: int, seed: int) -> Ticket:
         """As an actor does that will never look at the answer."""
         fill(self.arena.leaves[actor], PROBLEMS[slot], count, seed)
-        self.arena.control[actor, [SLOT, COUNT]] = slot, count
-        self.arena.control[actor, STATUS] = POSTED
-        self.arena.work.release()
+        return self.arena.post(actor, slot, count)
+
+    def is_answered(self, ticket: Ticket) -> bool:
+        return self.arena.version_of(ticket) is not None
+
+    def total(self, which: int) -> int:
+        return self.arena.totals().total(which)
 
 
 @contextmanager
 def service(**options: Any) -> Iterator[Service]:
     made = Service(**options)
     for slot, instance in enumerate(PROBLEMS):
-        made.orders.send((slot, instance))
-    made.thread.start()
+        made.order(slot, instance)
+    made.start()
     try:
         yield made
     finally:
-        made.alive = False
-        made.thread.join(30)
-        assert not made.thread.is_alive()
-        made.arena.close()
-        made.weights.close()
+        made.stop()
 
 
 # -- the server ----------------------------------------------------------------------------------
@@ -146,9 +172,9 @@ def test_the_server_answers_as_the_network_alone() -> None:
         for slot, count, seed in [(0, 4, 0), (1, 1, 1), (0, 3, 2)]:
             assert s.ask(0, slot, count, seed) == 0, "nothing has been published"
             assert_answered(s.arena.leaves[0], PROBLEMS[slot], count, seed, alone)
-        assert s.arena.totals[BATCHES] == 3
-        assert s.arena.totals[LEAVES] == 8
-        assert s.arena.posted() == []
+        assert s.total(BATCHES) == s.total(REQUESTS) == 3
+        assert s.total(LEAVES) == 8
+        assert s.arena.waiting(0) == []
 
 
 def test_clients_of_several_problems_share_a_pass() -> None:
@@ -162,8 +188,9 @@ def test_clients_of_several_problems_share_a_pass() -> None:
             actor.start()
         for actor in actors:
             actor.join(30)
-        assert s.arena.totals[BATCHES] == 1
-        assert s.arena.totals[LEAVES] == 2 + 3 + 4
+        assert s.total(BATCHES) == 1
+        assert s.total(REQUESTS) == ACTORS
+        assert s.total(LEAVES) == 2 + 3 + 4
         for actor in range(ACTORS):
             instance, alone = PROBLEMS[actor % 2], TorchEvaluator(network())
             assert_answered(s.arena.leaves[actor], instance, actor + 2, actor, alone)
@@ -173,13 +200,13 @@ def test_a_client_that_never_comes_stalls_nobody() -> None:
     with service() as s:
         for seed in range(5):
             s.ask(1, 1, 2, seed)
-        assert s.arena.totals[BATCHES] == 5
+        assert s.total(BATCHES) == 5
 
 
 def test_an_answer_to_a_dead_client_is_no_obstacle() -> None:
     with service() as s:
-        s.post(2, 0, 3, 0)  # and dies
-        eventually(lambda: s.arena.control[2, STATUS] == IDLE, "the answer to the dead")
+        ticket = s.post(2, 0, 3, 0)  # and dies
+        eventually(lambda: s.is_answered(ticket), "the answer to the dead")
         s.post(2, 0, 3, 0)
         s.arena.clear(2)
         s.ask(0, 0, 2, 1)
@@ -188,12 +215,12 @@ def test_an_answer_to_a_dead_client_is_no_obstacle() -> None:
         assert_answered(s.arena.leaves[2], PROBLEMS[1], 4, 2, TorchEvaluator(network()))
 
 
-def test_a_lost_wake_up_delays_but_loses_nothing() -> None:
+def test_a_lost_wake_up_delays_but_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     with service() as s:
-        fill(s.arena.leaves[0], PROBLEMS[0], 2, 0)
-        s.arena.control[0, [SLOT, COUNT]] = 0, 2
-        s.arena.control[0, STATUS] = POSTED  # nobody releases the semaphore
-        eventually(lambda: s.arena.control[0, STATUS] == IDLE, "the answer")
+        monkeypatch.setattr(s.arena, "work", [CONTEXT.Semaphore(0)])  # nobody sleeps on this one
+        ticket = s.post(0, 0, 2, 0)
+        monkeypatch.undo()
+        eventually(lambda: s.is_answered(ticket), "the answer")
         assert_answered(s.arena.leaves[0], PROBLEMS[0], 2, 0, TorchEvaluator(network()))
 
 
@@ -201,16 +228,15 @@ def test_requests_wait_for_a_new_server() -> None:
     """What a dead server left unanswered lies in the arena; its successor finds it."""
     made = Service()
     try:
-        made.post(1, 0, 2, 0)
-        made.orders.send((0, PROBLEMS[0]))
-        made.thread.start()
-        eventually(lambda: made.arena.control[1, STATUS] == IDLE, "the answer")
+        ticket = made.post(1, 0, 2, 0)
+        made.start()
+        time.sleep(0.2)
+        assert not made.is_answered(ticket), "nobody has told the new one of the problem"
+        made.order(0, PROBLEMS[0])
+        eventually(lambda: made.is_answered(ticket), "the answer")
         assert_answered(made.arena.leaves[1], PROBLEMS[0], 2, 0, TorchEvaluator(network()))
     finally:
-        made.alive = False
-        made.thread.join(30)
-        made.arena.close()
-        made.weights.close()
+        made.stop()
 
 
 def test_new_weights_are_taken_and_their_version_comes_back() -> None:
@@ -219,7 +245,6 @@ def test_new_weights_are_taken_and_their_version_comes_back() -> None:
         for version in (1, 2):
             assert s.weights.publish(flat_weights(network(seed=version))) == version
             assert s.ask(0, 0, 2, 0) == version
-            assert s.arena.control[0, VERSION] == version
             alone = TorchEvaluator(network(seed=version))
             assert_answered(s.arena.leaves[0], PROBLEMS[0], 2, 0, alone)
 
@@ -227,7 +252,7 @@ def test_new_weights_are_taken_and_their_version_comes_back() -> None:
 def test_a_slot_can_get_a_new_problem() -> None:
     with service() as s:
         s.ask(0, 0, 1, 0)
-        s.orders.send((0, PROBLEMS[1]))
+        s.order(0, PROBLEMS[1])
         fill(s.arena.leaves[0], PROBLEMS[1], 4, 3)
         s.client(0, 0).evaluate(PROBLEMS[1], s.arena.leaves[0], 4)
         assert_answered(s.arena.leaves[0], PROBLEMS[1], 4, 3, TorchEvaluator(network()))
@@ -235,13 +260,13 @@ def test_a_slot_can_get_a_new_problem() -> None:
 
 def test_the_server_stops_when_told() -> None:
     with service() as s:
-        s.orders.send(None)
-        s.thread.join(30)
-        assert not s.thread.is_alive()
+        s.orders[0].send(None)
+        s.threads[0].join(30)
+        assert not s.threads[0].is_alive()
 
 
 def test_a_client_woken_too_early_waits_on() -> None:
-    """The status is the truth: a semaphore may hold a wake-up meant for a predecessor."""
+    """The number is the truth: a semaphore may hold a wake-up meant for a predecessor."""
     arena = Arena.create(CONTEXT, 1, BATCH, WIDTH)
     client = InferenceClient(arena, 0, 0, running=lambda: True)
     arguments = (PROBLEMS[0], arena.leaves[0], 1)
@@ -252,7 +277,8 @@ def test_a_client_woken_too_early_waits_on() -> None:
         thread.join(0.5)
         assert thread.is_alive()
     finally:
-        arena.control[0, STATUS] = IDLE
+        (ticket,) = arena.waiting(0)
+        arena.answer(ticket, 0)
         thread.join(30)
         assert not thread.is_alive()
         arena.close()
@@ -270,7 +296,7 @@ def test_a_client_gives_up_when_nobody_is_there() -> None:
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_the_server_on_a_gpu_answers_as_the_network_on_the_cpu() -> None:
-    with service(device="cuda") as s:
+    with service(devices=["cuda"]) as s:
         for slot, seed in [(0, 0), (1, 1)]:
             leaves = s.arena.leaves[slot]
             s.ask(slot, slot, 4, seed)
@@ -285,6 +311,179 @@ def test_the_server_on_a_gpu_answers_as_the_network_on_the_cpu() -> None:
         assert s.ask(0, 0, 2, 0) == 1
 
 
+# -- several workers -----------------------------------------------------------------------------
+
+
+def test_each_worker_answers_its_own_actors() -> None:
+    """Actors 0 and 2 belong to worker 0, actor 1 to worker 1."""
+    with service(devices=["cpu", "cpu"]) as s:
+        for actor, slot in [(0, 0), (1, 1), (2, 1), (1, 0)]:
+            s.ask(actor, slot, 2 + actor, 10 * actor)
+            alone = TorchEvaluator(network())
+            assert_answered(s.arena.leaves[actor], PROBLEMS[slot], 2 + actor, 10 * actor, alone)
+        assert s.arena.counts[:, BATCHES].tolist() == [2, 2]
+        assert s.arena.counts[:, LEAVES].tolist() == [2 + 4, 3 + 3]
+        assert s.arena.latencies.sum(axis=1).tolist() == [2, 2]
+
+
+def test_a_worker_that_is_away_holds_up_its_own_actors_alone() -> None:
+    with service(devices=["cpu", "cpu"]) as s:
+        s.orders[1].send(None)
+        s.threads[1].join(30)
+        ticket = s.post(1, 0, 2, 0)
+        for seed in range(3):
+            s.ask(0, 0, 2, seed)
+        assert not s.is_answered(ticket)
+        assert s.arena.waiting(0) == []
+        assert s.arena.waiting(1) == [ticket]
+
+
+def test_every_worker_follows_the_weights() -> None:
+    with service(devices=["cpu", "cpu"]) as s:
+        for version in (1, 2):
+            s.weights.publish(flat_weights(network(seed=version)))
+            for actor in range(ACTORS):
+                assert s.ask(actor, 0, 2, 0) == version
+                alone = TorchEvaluator(network(seed=version))
+                assert_answered(s.arena.leaves[actor], PROBLEMS[0], 2, 0, alone)
+
+
+# -- requests ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def arena() -> Iterator[Arena]:
+    made = Arena.create(CONTEXT, ACTORS, BATCH, WIDTH)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def test_a_request_waits_until_it_is_answered(arena: Arena) -> None:
+    ticket = arena.post(1, 3, 4)
+    assert (ticket.actor, ticket.tree, ticket.rows) == (1, 3, 4)
+    other = Arena.attach(arena.handle)
+    assert other.waiting(0) == [ticket]
+    assert arena.version_of(ticket) is None
+    other.answer(ticket, 7)
+    assert arena.version_of(ticket) == 7
+    assert arena.waiting(0) == []
+    assert arena.answers[1].acquire(timeout=0)
+    other.close()
+
+
+def test_what_a_dead_client_posted_is_withdrawn(arena: Arena) -> None:
+    arena.post(1, 0, 1)
+    kept = arena.post(2, 0, 1)
+    arena.clear(1)
+    assert arena.waiting(0) == [kept]
+
+
+def test_an_answer_to_the_dead_is_none_for_its_successor(arena: Arena) -> None:
+    """A worker has taken the request of an actor that dies, and answers it to the next one."""
+    stale = arena.post(0, 0, 2)
+    arena.clear(0)
+    arena.answer(stale, 1)  # before the successor asks
+    assert arena.waiting(0) == []
+    stale = arena.post(0, 0, 2)
+    arena.clear(0)
+    fresh = arena.post(0, 0, 3)
+    arena.answer(stale, 1)  # while the successor waits
+    assert arena.version_of(fresh) is None
+    assert arena.waiting(0) == [fresh]
+    arena.answer(fresh, 2)
+    assert arena.version_of(fresh) == 2
+
+
+def test_a_withdrawn_request_is_not_evaluated() -> None:
+    """Its tree may hold a smaller problem by now, to which its actions are unknown."""
+    with service(deadline_ms=1000.0) as s:
+        s.post(0, 1, 4, 0)
+        s.arena.clear(0)
+        s.order(1, problem(2, 1))
+        ticket = s.post(1, 0, 2, 0)
+        eventually(lambda: s.is_answered(ticket), "the answer to the living")
+        assert s.total(REQUESTS) == 1
+
+
+# -- metrics -------------------------------------------------------------------------------------
+
+
+def counted(*batches: tuple[int, int, list[float], int]) -> InferenceTotals:
+    """Totals of batches of (leaves, depth, latencies in ms, staleness), 2 ms each."""
+    totals = InferenceTotals.zero(2)
+    for leaves, depth, latencies_ms, staleness in batches:
+        count_batch(
+            totals.counts[0],
+            totals.latencies[0],
+            leaves=leaves,
+            depth=depth,
+            busy_ns=2_000_000,
+            latencies_ns=[round(1e6 * latency) for latency in latencies_ms],
+            staleness=staleness,
+        )
+    return totals
+
+
+def test_rates_are_means_over_the_stretch() -> None:
+    before = counted((100, 9, [50.0] * 9, 3))
+    after = counted((100, 9, [50.0] * 9, 3), (8, 1, [1.0], 0), (24, 2, [2.0, 3.0], 1))
+    rates = rates_between(before, after, seconds=4.0)
+    assert rates is not None
+    assert rates.leaves_per_s == 8.0
+    assert rates.mean_batch == 16.0
+    assert rates.queue_depth == 1.5
+    assert rates.latency_ms == 2.0
+    assert rates.staleness == 0.5
+    assert rates.busy == pytest.approx(0.004 / (4.0 * 2)), "of two workers, one of which idles"
+    assert rates_between(after, after, seconds=4.0) is None
+
+
+@pytest.mark.parametrize("latency_ms", [0.0005, 0.001, 0.35, 7.0, 900.0, 20_000.0])
+def test_the_quantile_of_latencies_is_right_to_a_bucket(latency_ms: float) -> None:
+    slow = [latency_ms] * 10
+    after = counted((1, 1, [latency_ms / 100] * 90, 0), (1, 1, slow, 0))
+    rates = rates_between(InferenceTotals.zero(2), after, 1.0)
+    assert rates is not None
+    assert (
+        max(latency_ms, 0.001) <= rates.latency_p95_ms <= max(latency_ms, 0.001) * 2**0.25 * 1.001
+    )
+
+
+def test_latencies_beyond_the_histogram_are_in_its_last_bucket() -> None:
+    after = counted((1, 1, [1e7], 0))
+    assert after.latencies[0, -1] == 1
+
+
+def test_the_server_counts_what_its_clients_see() -> None:
+    with service() as s:
+        started = time.monotonic_ns()
+        for seed in range(4):
+            s.ask(0, 0, 3, seed)
+        elapsed = time.monotonic_ns() - started
+        totals = s.arena.totals()
+        assert totals.total(DEPTH) == totals.latencies.sum() == 4
+        assert 0 < totals.total(BUSY_NS) < totals.total(LATENCY_NS) < elapsed
+        assert totals.total(STALENESS) == 0
+        assert s.arena.totals() is not totals
+
+
+def test_staleness_is_what_was_published_during_a_batch() -> None:
+    with service() as s:
+        evaluate = s.evaluators[0].evaluate_requests
+
+        def overtaken(requests: Any) -> int:
+            version = evaluate(requests)
+            for seed in (1, 2):
+                s.weights.publish(flat_weights(network(seed=seed)))
+            return version
+
+        s.evaluators[0].evaluate_requests = overtaken  # type: ignore[method-assign]
+        assert s.ask(0, 0, 2, 0) == 0
+        assert s.total(STALENESS) == 2
+
+
 # -- arena and weights ---------------------------------------------------------------------------
 
 
@@ -297,13 +496,10 @@ def test_slots_do_not_overlap() -> None:
                 assert array.shape == specs[name][0]
                 array[...] = value
         assert all((array == 1).all() for array in arena.leaves[0])
-        assert not arena.control.any()
+        assert arena.waiting(0) == []
+        assert not any(arena.totals().counts.ravel())
         other = Arena.attach(arena.handle)
         assert other.leaves[1].value.tolist() == [2.0] * BATCH
-        other.control[1, STATUS] = POSTED
-        assert arena.posted() == [1]
-        arena.clear(1)
-        assert other.posted() == []
         other.close()
     finally:
         arena.close()
@@ -354,7 +550,8 @@ def test_weights_and_version_are_never_torn() -> None:
 def test_the_inline_evaluator_follows_the_weights() -> None:
     buffer = WeightBuffer.create(weight_count(NETWORK))
     try:
-        inline = InlineEvaluator(TorchEvaluator(network()), buffer)
+        totals = InferenceTotals.zero(1)
+        inline = InlineEvaluator(TorchEvaluator(network()), buffer, *(t[0] for t in totals))
         for version in range(3):
             if version:
                 buffer.publish(flat_weights(network(seed=version)))
@@ -362,14 +559,49 @@ def test_the_inline_evaluator_follows_the_weights() -> None:
             fill(leaves, PROBLEMS[0], 4, 5)
             assert inline.evaluate(PROBLEMS[0], leaves, 4) == version
             assert_answered(leaves, PROBLEMS[0], 4, 5, TorchEvaluator(network(seed=version)))
+        assert totals.total(BATCHES) == totals.total(DEPTH) == totals.latencies.sum() == 3
+        assert totals.total(LEAVES) == 12
+        assert totals.total(STALENESS) == 0
+        assert 0 < totals.total(BUSY_NS) == totals.total(LATENCY_NS)
     finally:
         buffer.close()
 
 
-@pytest.mark.parametrize("found", [True, False])
-def test_auto_takes_a_gpu_if_there_is_one(
-    monkeypatch: pytest.MonkeyPatch, found: Callable[[], bool]
+# -- devices -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("gpus", "found"), [(0, ["cpu"]), (1, ["cuda:0"]), (2, ["cuda:0", "cuda:1"])]
+)
+def test_auto_takes_every_gpu_there_is(
+    monkeypatch: pytest.MonkeyPatch, gpus: int, found: list[str]
 ) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: found)
-    assert pick_device("auto").type == ("cuda" if found else "cpu")
-    assert pick_device("cpu").type == "cpu"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
+    assert resolve_devices(["auto"]) == found
+    assert resolve_devices(["cpu", "cpu"]) == ["cpu", "cpu"]
+    if gpus:
+        assert resolve_devices(["cuda", "cpu"]) == ["cuda:0", "cpu"]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("gpu", "inference.devices: 'gpu' is no torch device"),
+        ("cuda:1", "inference.devices: no GPU 'cuda:1': there are cuda:0"),
+    ],
+)
+def test_a_device_that_is_not_there_is_named(
+    monkeypatch: pytest.MonkeyPatch, name: str, message: str
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    with pytest.raises(ConfigError, match=message) as caught:
+        resolve_devices([name])
+    assert "\n" not in str(caught.value)
+
+
+def test_without_a_gpu_the_error_says_what_to_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ConfigError, match='there is none; take "cpu"'):
+        resolve_devices(["cuda:0"])

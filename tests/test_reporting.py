@@ -44,6 +44,17 @@ def test_run_directory(tmp_path: Path) -> None:
     assert system["git_commit"] is None or re.match(r"[0-9a-f]{40}", system["git_commit"])
 
 
+def test_a_note_is_added_to_the_system(tmp_path: Path) -> None:
+    directory = RunDirectory(tmp_path / "run")
+    with pytest.raises(DAGSchedError, match=r"system\.json: "):
+        directory.note("inference", "inline")
+    directory.create(Config())
+    before = json.loads(directory.system_file.read_text())
+    for text in ("inline", "server"):
+        directory.note("inference", text)
+        assert json.loads(directory.system_file.read_text()) == {**before, "inference": text}
+
+
 def test_a_run_is_not_overwritten_but_resumed(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path)
     run.create(Config())
@@ -159,6 +170,8 @@ FULL = Status(
     tasks=80,
     simulations_per_s=4123.4,
     mean_batch=14.26,
+    latency_ms=3.14159,
+    busy=0.834,
     loss=1.23456,
     slr_vs_heft=0.95321,
     level=1,
@@ -176,9 +189,10 @@ def test_plain_lines_every_ten_seconds() -> None:
         progress.message("level [1] mastered")
         progress.update(FULL)
     lines = out.getvalue().splitlines()
-    nothing = "step 0  tasks 0  sims/s -  batch -  loss -  SLR/HEFT -  level 1/1"
+    nothing = "step 0  tasks 0  sims/s -  batch -  eval ms -  busy -  loss -  SLR/HEFT -  level 1/1"
     everything = (
-        "step 1200  tasks 80  sims/s 4123  batch 14.3  loss 1.235  SLR/HEFT 0.9532  level 2/3"
+        "step 1200  tasks 80  sims/s 4123  batch 14.3  eval ms 3.1  busy 83%  loss 1.235  "
+        "SLR/HEFT 0.9532  level 2/3"
     )
     assert lines == [
         f"[0:00 / 1:01:40]  {nothing}",
@@ -200,7 +214,19 @@ def test_panel_on_a_terminal() -> None:
     assert "promoted" in text
     last = text[text.rindex("demo") :]
     assert "0:47 left" in last
-    for cell in ("1200", "80", "4123", "14.3", "1.235", "0.9532", "2/3", "SLR/HEFT", "sims/s"):
+    for cell in (
+        "1200",
+        "80",
+        "4123",
+        "14.3",
+        "3.1",
+        "83%",
+        "1.235",
+        "0.9532",
+        "2/3",
+        "SLR/HEFT",
+        "sims/s",
+    ):
         assert cell in last
     assert (
         max(len(line) for line in re.sub(r"\x1b\[[^a-zA-Z]*[a-zA-Z]", "", last).split("\n")) <= 90

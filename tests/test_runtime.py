@@ -7,11 +7,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnContext
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from faults import check_finished, kill
 from small_runs import (
     eventually,
     is_running,
@@ -22,32 +26,38 @@ from small_runs import (
     small_config,
 )
 from torch import nn
-from tree_invariants import check_tree, edges_of
+from tree_invariants import edges_of
 
 from aerl_trainer.config import Config
+from aerl_trainer.inference.metrics import BATCHES, LEAVES
 from aerl_trainer.nn.evaluator import TorchEvaluator, flat_weights
 from aerl_trainer.nn.network import Network
 from aerl_trainer.records import Task
 from aerl_trainer.runtime import local
+from aerl_trainer.runtime.children import Child, cause_of_death, start_child
 from aerl_trainer.runtime.local import ProcessPool, SearchPoolError
 from aerl_trainer.runtime.pool import Finished, LockstepPool
 from aerl_trainer.search.alone import search_alone
 from aerl_trainer.search.leaves import PriorEvaluator
 from aerl_trainer.search.tree import (
+    BROKEN,
+    OUTCOME,
     ROOT,
     SIMS_DONE,
-    TERMINAL_PATHS,
     WRITER,
     SharedTree,
     TreeArrays,
 )
-from aerl_trainer.shared_memory import sweep_stale
 from aerl_trainer.solver import solve
 from dagsched_env.schedulers import SCHEDULERS
 
 CONFIG = small_config(run={"actors": 2, "trees_in_flight": 2})
 LONG = replaced(CONFIG, "search", budget=6000)
 """A search in whose middle something can happen, on ``BIG``."""
+
+
+def exec_code(code: str, line: "Connection[Any, Any]") -> None:
+    exec(code)
 
 
 def task(number: int = 0, n: int = 8) -> Task:
@@ -70,20 +80,6 @@ def pool_of(config: Config = CONFIG, max_tasks: int = 60, **options: Any) -> Ite
 def next_finished(pool: ProcessPool) -> Finished:
     finished: Finished = eventually(lambda: pool.wait(1.0), "a finished tree")
     return finished
-
-
-def check(finished: Finished, config: Config = CONFIG) -> None:
-    """A tree as a search should leave it, and a report that fits."""
-    t, report = finished.tree.arrays, finished.report
-    instance = finished.task.instance
-    check_tree(t)
-    assert report.task_id == finished.task.id
-    assert report.outcome == "complete"
-    assert report.simulations == t.counters[SIMS_DONE] >= config.search.budget
-    assert report.terminal_paths == t.counters[TERMINAL_PATHS] >= config.search.min_trajectories
-    best = finished.tree.incumbent(instance.n_tasks, algorithm="pool")
-    best.validate(instance)
-    assert best.makespan == report.best_makespan
 
 
 def talking_network(seed: int) -> Network:
@@ -124,12 +120,12 @@ def test_the_lockstep_pool_searches_one_task_at_a_time() -> None:
         assert finished is not None
         assert finished.task.id == number
         assert pool.free == 1
-        check(finished)
+        check_finished(finished, CONFIG)
         simulations += finished.report.simulations
         pool.release(finished)
     stats = pool.stats()
-    assert stats.leaves == simulations
-    assert 0 < stats.batches <= simulations
+    assert stats.inference.total(LEAVES) == simulations
+    assert 0 < stats.inference.total(BATCHES) <= simulations
     assert stats.restarts == 0
     pool.close()
 
@@ -152,7 +148,7 @@ def test_several_tasks_without_a_network() -> None:
     environment = dict(os.environ)
     with pool_of() as pool:
         assert dict(os.environ) == environment, "limits are for the children alone"
-        assert pool.server_pid() is None
+        assert pool.server_pids() == []
         assert len(set(pool.actor_pids())) == 2
         waiting = [task(number, n=6 + number % 9) for number in range(40)]
         seen = []
@@ -160,11 +156,12 @@ def test_several_tasks_without_a_network() -> None:
             while pool.free and waiting:
                 pool.submit(waiting.pop(0), 1.0)
             finished = next_finished(pool)
-            check(finished)
+            check_finished(finished, CONFIG)
             seen.append(finished.task.id)
             pool.release(finished)
         assert sorted(seen) == list(range(40))
-        assert pool.stats() == (0, 0, 0)
+        assert pool.stats().restarts == 0
+        assert not pool.stats().inference.counts.any()
         assert pool.wait(0.0) is None
 
 
@@ -179,17 +176,15 @@ def test_published_weights_reach_the_search(backend: str) -> None:
                 pool.submit(task(number), 0.5)
             for _ in range(2):
                 finished = next_finished(pool)
-                check(finished)
+                check_finished(finished, CONFIG)
                 found = root_of(finished.tree.arrays)
                 expected = root_of(searched_alone(network, finished.task.id))
                 assert found == pytest.approx(expected, abs=1e-5)
                 pool.release(finished)
-        stats = pool.stats()
-        if backend == "server":
-            assert 0 < stats.batches <= stats.leaves
-            assert stats.leaves >= 4 * CONFIG.search.budget
-            assert pool._arena.control[:, 3].max() == 2, "the version comes back"
-        assert stats.restarts == 0
+        assert pool.stats().restarts == 0
+        counted = pool.stats().inference
+        assert 0 < counted.total(BATCHES) <= counted.total(LEAVES)
+        assert counted.total(LEAVES) >= 4 * CONFIG.search.budget
 
 
 def test_an_offered_schedule_is_the_start() -> None:
@@ -241,12 +236,12 @@ def test_killing_actors_does_not_stop_the_search(backend: str) -> None:
         for pid in victims:
             os.kill(pid, signal.SIGKILL)
         finished = next_finished(pool)
-        check(finished, config)
+        check_finished(finished, config)
         assert pool.stats().restarts == 2
         assert not set(pool.actor_pids()) & set(victims)
         pool.release(finished)
         pool.submit(task(1, n=20), 1.0)
-        check(next_finished(pool), config)
+        check_finished(next_finished(pool), config)
 
 
 def test_killing_the_inference_worker_does_not_stop_the_search() -> None:
@@ -256,13 +251,12 @@ def test_killing_the_inference_worker_does_not_stop_the_search() -> None:
         pool.publish(flat_weights(network))
         pool.submit(BIG, 1.0)
         under_way(pool)
-        victim = pool.server_pid()
-        assert victim is not None
+        (victim,) = pool.server_pids()
         os.kill(victim, signal.SIGKILL)
         finished = next_finished(pool)
-        check(finished, config)
+        check_finished(finished, config)
         assert pool.stats().restarts == 1
-        assert pool.server_pid() != victim
+        assert pool.server_pids() != [victim]
         pool.release(finished)
         pool.submit(task(), 0.5)
         found = root_of(next_finished(pool).tree.arrays)
@@ -278,7 +272,7 @@ def test_a_tree_broken_in_mid_write_is_searched_again() -> None:
             tree.arrays.counters[WRITER] = 1
             tree.arrays.edge_visits[0] += 1000
         finished = next_finished(pool)
-        check(finished, LONG)
+        check_finished(finished, LONG)
         assert finished.report.best_makespan <= SCHEDULERS["heft"](BIG.instance).makespan
 
 
@@ -296,19 +290,82 @@ def test_a_dead_writer_is_found_by_the_parent() -> None:
         pool.tend()
         assert pool.stats().restarts == 1
         assert tree.counter(SIMS_DONE) == tree.counter(WRITER) == 0
-        check(next_finished(pool), config)
+        check_finished(next_finished(pool), config)
 
 
-def test_endless_deaths_end_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    monkeypatch.setattr(local, "MAX_RESTARTS", 1)
-    with pool_of(LONG, log_dir=tmp_path) as pool:
+def test_a_broken_tree_hands_its_schedule_on() -> None:
+    """Unless that is half written: then the search starts with what was offered."""
+    heft = SCHEDULERS["heft"](BIG.instance)
+    better = solve(BIG.instance, simulations=300).schedule
+    with pool_of(LONG) as pool:
+        for torn, expected in [(False, better), (True, heft)]:
+            pool.submit(BIG, 1.0, heft)
+            tree = under_way(pool)
+            with tree.lock:
+                tree.arrays.counters[[WRITER, OUTCOME]] = 1, BROKEN
+                tree.arrays.incumbent_processor[:60] = better.processor
+                tree.arrays.incumbent_start[:60] = better.start
+                tree.arrays.incumbent_finish[:60] = better.finish
+                if torn:
+                    tree.arrays.incumbent_finish[30:60] = heft.finish[30:]
+            while tree.finished:  # until it begins again
+                assert pool.wait(0.01) is None
+            assert pool._slots[0].incumbent == expected
+            finished = next_finished(pool)
+            check_finished(finished, LONG)
+            assert finished.report.best_makespan <= expected.makespan
+            pool.release(finished)
+
+
+def test_an_actor_that_is_asked_to_end_is_replaced_too() -> None:
+    """SIGTERM, as from an administrator, is a death like any other."""
+    with pool_of(LONG) as pool:
         pool.submit(BIG, 1.0)
         under_way(pool)
-        for pid in pool.actor_pids():
-            os.kill(pid, signal.SIGKILL)
-        with pytest.raises(SearchPoolError, match=f"actor .* died.*{tmp_path.name}"):
-            eventually(lambda: pool.wait(1.0), "the error")
-        assert (tmp_path / "actor-0.log").exists()
+        os.kill(pool.actor_pids()[0], signal.SIGTERM)
+        check_finished(next_finished(pool), LONG)
+        eventually(lambda: pool.tend() or pool.stats().restarts == 1, "the replacement")
+
+
+def test_endless_deaths_end_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Children that die before they get anything done are not started for ever."""
+    monkeypatch.setattr(local, "FRUITLESS_DEATHS", 1)
+    with pool_of(log_dir=tmp_path) as pool:
+        for _ in range(2):
+            kill(pool.actor_pids()[0])
+            pool.tend()
+        kill(pool.actor_pids()[0])
+        message = f"actor-0 was killed by SIGKILL, death number 3 .*{tmp_path.name}"
+        with pytest.raises(SearchPoolError, match=message):
+            pool.tend()
+
+
+def test_deaths_in_the_course_of_a_long_run_are_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each comes after the search has got further than at the one before."""
+    monkeypatch.setattr(local, "FRUITLESS_DEATHS", 0)
+    with pool_of(replaced(CONFIG, "search", budget=10**6)) as pool:
+        pool.submit(BIG, 1.0)
+        tree, reached = pool.tree(0), 0
+        for death in range(4):
+            while tree.counter(SIMS_DONE) <= reached:
+                pool.wait(0.001)
+            with tree.lock:  # its victim is not writing, or the search would begin again
+                kill(pool.actor_pids()[death % 2])
+                reached = tree.counter(SIMS_DONE)
+            pool.tend()
+        assert pool.stats().restarts == 4
+
+
+def test_the_cause_of_death_is_put_in_words() -> None:
+    causes = {
+        "raise SystemExit(3)": "ended with exit code 3",
+        "import os; os.kill(os.getpid(), 9)": "was killed by SIGKILL",
+        "import os; os.kill(os.getpid(), 7)": "found no more shared memory (SIGBUS): "
+        "enlarge /dev/shm",
+    }
+    context = multiprocessing.get_context("spawn")
+    for code, words in causes.items():
+        assert cause_of_death(start_child(context, exec_code, "victim", code)) == words
 
 
 # -- the end -------------------------------------------------------------------------------------
@@ -316,55 +373,57 @@ def test_endless_deaths_end_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: A
 
 @pytest.mark.parametrize("busy", [False, True])
 def test_closing_leaves_nothing_behind(busy: bool) -> None:
-    before = set(shared_memory_of(os.getpid()))
+    stale = Path(f"/dev/shm/aerl-ds-{os.getpid()}-1-0-tree")  # of an earlier process with this pid
+    stale.touch()
+    before = set(shared_memory_of(os.getpid())) - {stale.name}
     pool = ProcessPool(LONG, 60, backend="server", explore=True)
     assert set(shared_memory_of(os.getpid())) > before
-    pids = [*pool.actor_pids(), pool.server_pid()]
+    assert not stale.exists(), "swept at the start"
+    pids = [*pool.actor_pids(), *pool.server_pids()]
     if busy:
         pool.submit(BIG, 1.0)
         under_way(pool)
     pool.close()
     assert set(shared_memory_of(os.getpid())) == before
-    assert not any(is_running(pid) for pid in pids if pid)
+    assert not any(is_running(pid) for pid in pids)
     assert not multiprocessing.active_children()
+    pool.close()  # once more is no mistake
 
 
-ORPHANS = """
-import time
-from small_runs import problem, replaced, small_config
-from aerl_trainer.records import Task
-from aerl_trainer.runtime.local import ProcessPool
-if __name__ == "__main__":
-    config = replaced(small_config(run={"actors": 2}), "search", budget=10**6)
-    pool = ProcessPool(config, 30, backend="server", explore=True)
-    pool.submit(Task(0, 0, problem(n=30), 0), 1.0)
-    print(*pool.actor_pids(), pool.server_pid(), flush=True)
-    time.sleep(600)
-"""
+def test_a_child_that_hangs_does_not_hold_up_the_end() -> None:
+    with pool_of(LONG) as pool:
+        pool.submit(BIG, 1.0)
+        under_way(pool)
+        hanging = pool.actor_pids()[1]
+        os.kill(hanging, signal.SIGSTOP)
+    assert not is_running(hanging)
 
 
-def test_children_leave_when_their_parent_is_killed(tmp_path: Any) -> None:
-    """And what it could not remove is swept at the next start."""
-    script = tmp_path / "orphans.py"
-    script.write_text(ORPHANS)
-    environment = os.environ | {"PYTHONPATH": os.path.dirname(__file__)}
-    with subprocess.Popen(
-        [sys.executable, script],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=environment,
-        text=True,
-    ) as parent:
-        assert parent.stdout is not None
-        children = [int(word) for word in parent.stdout.readline().split()]
-        assert len(children) == 3
-        assert all(is_running(pid) for pid in children)
-        assert shared_memory_of(parent.pid)
-        parent.kill()
-        parent.wait()
-    eventually(lambda: not any(map(is_running, children)), "the children's end")
-    sweep_stale()
-    assert shared_memory_of(parent.pid) == []
+def test_a_start_that_fails_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = shared_memory_of(os.getpid())
+    started = []
+
+    def start_one(context: SpawnContext, *arguments: Any) -> Child:
+        if started:
+            raise OSError(11, "Resource temporarily unavailable")
+        started.append(start_child(context, *arguments))
+        return started[0]
+
+    monkeypatch.setattr(local, "start_child", start_one)
+    with pytest.raises(OSError, match="temporarily"):
+        ProcessPool(CONFIG, 20, backend="prior", explore=False)
+    assert not started[0].process.is_alive()
+    assert shared_memory_of(os.getpid()) == before
+
+
+def test_two_pools_live_side_by_side() -> None:
+    with pool_of() as one, pool_of() as other:
+        for pool in (one, other):
+            pool.submit(task(0), 1.0)
+        finished = next_finished(one)
+        check_finished(finished, CONFIG)
+        one.close()
+        check_finished(next_finished(other), CONFIG)
 
 
 # -- warming up ----------------------------------------------------------------------------------

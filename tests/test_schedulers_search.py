@@ -154,6 +154,10 @@ def test_wrong_options_of_single_searches_are_named(topcuoglu: Instance) -> None
         annealing(topcuoglu, start_temperature=-1)
     with pytest.raises(DAGSchedError, match=r"end_temperature is 2\.0: it may not exceed"):
         annealing(topcuoglu, end_temperature=2.0, start_temperature=1.0)
+    with pytest.raises(DAGSchedError, match=r"pair_share is 1\.5: give a number in \[0, 1\]"):
+        annealing(topcuoglu, pair_share=1.5)
+    with pytest.raises(DAGSchedError, match=r"cost_bias is 0\.5: give a number >= 1"):
+        annealing(topcuoglu, cost_bias=0.5)
     with pytest.raises(DAGSchedError, match="population is 1"):
         genetic(topcuoglu, population=1)
     with pytest.raises(DAGSchedError, match="sigma is 0"):

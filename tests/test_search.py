@@ -40,6 +40,8 @@ from aerl_trainer.search.tree import (
 )
 from aerl_trainer.search.worker import NOISE_POOL, SearchWorker
 from aerl_trainer.seeding import generator
+from dagsched_env.bounds import lower_bounds, tails
+from dagsched_env.errors import DAGSchedError
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.instance import Instance
 from dagsched_env.schedule import Schedule
@@ -150,6 +152,7 @@ def nodes_of(t: TreeArrays, status: int) -> list[int]:
     tail_weight=st.sampled_from([0.0, 0.5, 1.0]),
     explore=st.booleans(),
     min_prior=st.sampled_from([0.0, 0.002, 0.2]),
+    prune=st.booleans(),
     seed=st.integers(0, 2**31 - 1),
 )
 def test_every_search_leaves_a_sound_tree_and_a_valid_schedule(
@@ -159,10 +162,11 @@ def test_every_search_leaves_a_sound_tree_and_a_valid_schedule(
     tail_weight: float,
     explore: bool,
     min_prior: float,
+    prune: bool,
     seed: int,
 ) -> None:
     config = dataclasses.replace(
-        CONFIG, batch_size=batch_size, best_weight=best_weight, min_prior=min_prior
+        CONFIG, batch_size=batch_size, best_weight=best_weight, min_prior=min_prior, prune=prune
     )
     heft = SCHEDULERS["heft"](instance)
     tree, report = search(
@@ -175,7 +179,7 @@ def test_every_search_leaves_a_sound_tree_and_a_valid_schedule(
         incumbent=heft,
     )
     t = tree.arrays
-    check_tree(t)
+    check_tree(t, prune=prune)
     assert report.outcome in ("complete", "exhausted", "cap")
     assert report.simulations == t.counters[SIMS_DONE]
     assert report.terminal_paths == t.counters[TERMINAL_PATHS] == len(nodes_of(t, TERMINAL))
@@ -264,30 +268,62 @@ class SlowSearch:
             config.budget,
             config.min_trajectories,
             int(config.cap_factor * config.budget),
+            config.prune,
         )
         self.rank = np.array(references.rank_u(instance))
         self.oct = np.array(references.oct_table(instance))
         self.rng = generator(seed, "actor", 0)
         self.noise = self.rng.standard_normal(NOISE_POOL + n + n * p)
         self.sigma = make_context(instance).tail_sigma
+        self.floor, self.after = lower_bounds(instance).best, tails(instance)
+        self.tail_makespans: list[float] = []
 
     def run_batch(self) -> None:
         paths = self.tree.gather(0, self.config.batch_size)
+        if not paths:
+            return
         offsets = self.rng.integers(NOISE_POOL, size=len(paths))
-        self.tree.commit(0, list(map(self.evaluate, paths, offsets.tolist())))
+        evaluations = list(map(self.evaluate, paths, offsets.tolist()))
+        self.tree.best_makespan = min(self.tail_makespans)
+        self.tree.commit(0, evaluations)
 
     def evaluate(self, path: list[int], offset: int) -> Evaluation:
         n, p = self.instance.comp.shape
         random_tail = self.tail(path, self.sigma, self.noise[offset : offset + n + n * p])
         cp_min = references.critical_path(self.instance)
         best = 1.0 - random_tail / cp_min
+        self.tail_makespans.append(random_tail)
         if len(path) == n:
-            return Evaluation([], [], best, best, True)
-        actions, priors = self.policy(self.partial(path))
+            return Evaluation([], [], best, best, True, random_tail)
+        actions, priors, dropped = self.policy(self.partial(path))
         prediction = made_up_prediction(np.array(len(actions))).item()
         improved = self.tail(path, 0.0, np.zeros(n + n * p)) - prediction * self.rank.max()
         blend = self.tail_weight * random_tail + (1.0 - self.tail_weight) * improved
-        return Evaluation(actions, priors, 1.0 - blend / cp_min, best, False)
+        bound = self.bound(self.partial(path))
+        return Evaluation(actions, priors, 1.0 - blend / cp_min, best, False, bound, dropped)
+
+    def bound(self, partial: references.Partial) -> float:
+        """Unplaced tasks run at once where that ends first, with free links between each other."""
+        g, finish, least = self.instance, {}, self.floor
+        for t in g.topological_order.tolist():
+            places = np.flatnonzero(np.isfinite(g.comp[t])).tolist()
+            if t in partial.placed:
+                places, finish[t] = [partial.placed[t][0]], partial.placed[t][2]
+            else:
+                finish[t] = min(self.arrival(partial, t, q, finish) + g.comp[t, q] for q in places)
+            least = max(least, finish[t] + min(self.after[t, places]))
+        return least
+
+    def arrival(
+        self, partial: references.Partial, t: int, q: int, finish: dict[int, float]
+    ) -> float:
+        g, times = self.instance, [0.0]
+        for (u, v), data in zip(g.edges.tolist(), g.data.tolist(), strict=True):
+            if v == t:
+                a = partial.placed[u][0] if u in partial.placed else q
+                link = 0.0 if a == q else g.latency[a, q] + data * g.inv_bandwidth[a, q]
+                times.append(finish[u] + link)
+        return max(times)
 
     def partial(self, path: list[int]) -> references.Partial:
         partial = references.Partial(self.instance, insertion=True)
@@ -298,7 +334,7 @@ class SlowSearch:
     def tail(self, path: list[int], sigma: float, noise: np.ndarray) -> float:
         return references.tail(self.partial(path), self.rank, self.oct, sigma, noise)
 
-    def policy(self, partial: references.Partial) -> tuple[list[int], list[float]]:
+    def policy(self, partial: references.Partial) -> tuple[list[int], list[float], bool]:
         """``-10·(EFT + OCT - min)/R - 10·(max rank_u - rank_u)/R``, then the network on top."""
         p, comp = self.instance.n_processors, self.instance.comp
         ready = partial.ready_tasks()
@@ -315,15 +351,25 @@ class SlowSearch:
         enough = weights >= self.config.min_prior * weights.sum()
         kept = order[: max(1, min(int(enough.sum()), self.config.max_children))]
         weights = np.exp(np.array([logit[a] for a in kept]) + made_up_logits(np.array(kept)))
-        return kept, (weights / weights.sum()).tolist()
+        return kept, (weights / weights.sum()).tolist(), len(kept) < len(order)
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize(("batch_size", "tail_weight"), [(1, 0.25), (1, 1.0), (3, 0.5)])
-def test_same_tree_as_the_slow_search(seed: int, batch_size: int, tail_weight: float) -> None:
+@pytest.mark.parametrize(
+    ("batch_size", "tail_weight", "prune"),
+    [(1, 0.25, False), (1, 1.0, False), (3, 0.5, False), (1, 1.0, True), (3, 0.5, True)],
+)
+def test_same_tree_as_the_slow_search(
+    seed: int, batch_size: int, tail_weight: float, prune: bool
+) -> None:
     instance = problem(5, 2, seed)
     config = dataclasses.replace(
-        CONFIG, batch_size=batch_size, budget=40, min_trajectories=3, max_children=4
+        CONFIG,
+        batch_size=batch_size,
+        budget=40,
+        min_trajectories=3,
+        max_children=4,
+        prune=prune,
     )
     slow = SlowSearch(instance, config, seed, tail_weight)
     tree = empty_tree(instance, config)
@@ -333,7 +379,7 @@ def test_same_tree_as_the_slow_search(seed: int, batch_size: int, tail_weight: f
         slow.run_batch()
         assert_same_tree(tree.arrays, slow.tree, rel=1e-5)
     assert fast.model_version == 7
-    check_tree(tree.arrays)
+    check_tree(tree.arrays, prune=prune)
 
 
 # -- what is backed up ---------------------------------------------------------------------------
@@ -398,6 +444,43 @@ def watch(
         see(tree.arrays)
         assert one.run_batch(1.0) == 1
     return tree
+
+
+@pytest.mark.parametrize("backup", ["return", "value"])
+def test_values_need_no_network(backup: str) -> None:
+    """v is then the return of the deterministic tail, whatever lay in the batch before."""
+    instance = problem()
+    config = dataclasses.replace(CONFIG, backup=backup)
+    task = Task(0, 0, instance, 0)
+    with_inputs, _ = search_alone(task, Silence(), config, tail_weight=0.3, explore=False)
+    alone, _ = search_alone(task, PriorEvaluator(), config, tail_weight=0.3, explore=False)
+    for one, other in zip(with_inputs.arrays, alone.arrays, strict=True):
+        assert np.array_equal(one, other)
+
+
+class Silence:
+    """A network whose heads say nothing."""
+
+    def evaluate(self, instance: Instance, leaves: LeafArrays, count: int) -> int:
+        leaves.logits[:count] = 0.0
+        leaves.prediction[:count] = 0.0
+        return 1
+
+
+@pytest.mark.parametrize("field", ["logits", "prediction"])
+def test_a_network_that_has_diverged_is_named(field: str) -> None:
+    class Diverged(Silence):
+        def evaluate(self, instance: Instance, leaves: LeafArrays, count: int) -> int:
+            getattr(leaves, field)[count - 1] = np.nan
+            return 1
+
+    with pytest.raises(DAGSchedError, match=r"not finite: .* learner\.learning_rate"):
+        search_alone(Task(0, 0, problem(), 0), Diverged(), CONFIG, tail_weight=0.5, explore=False)
+
+
+def test_solving_counts_makespans_whatever_the_network_was_trained_to() -> None:
+    trained = SearchConfig(backup="value", value_target="rank")
+    assert trained.for_solving(10) == SearchConfig().for_solving(10)
 
 
 def test_the_budget_alone_does_not_end_a_search() -> None:
@@ -477,7 +560,7 @@ def test_a_tiny_problem_is_exhausted_and_solved(
 def test_a_search_can_be_stopped_at_any_time() -> None:
     instance = problem()
     heft = SCHEDULERS["heft"](instance)
-    left = iter([True] * 3)
+    shares = iter([0.0, 0.4, 0.9])
     tree, report = search_alone(
         Task(0, 0, instance, 0),
         PriorEvaluator(),
@@ -485,7 +568,7 @@ def test_a_search_can_be_stopped_at_any_time() -> None:
         tail_weight=1.0,
         explore=False,
         incumbent=heft,
-        keep_going=lambda: next(left, False),
+        spent=lambda: next(shares, 1.0),
     )
     assert report.outcome == "running"
     assert 3 <= report.simulations <= 3 * CONFIG.batch_size

@@ -7,18 +7,22 @@ import numpy as np
 import pytest
 import references
 from candidates import Order, is_topological, length, medium_instance, random_candidate
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import instances
 
+from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.instance import Instance
 from dagsched_env.kernels import annealing as annealing_kernels
-from dagsched_env.kernels import decoding, neighbourhood, noisy
+from dagsched_env.kernels import decoding, neighbourhood, noisy, pairs
 from dagsched_env.kernels import genetic as genetic_kernels
+from dagsched_env.kernels.annealing import Proposal
 from dagsched_env.kernels.arrays import InstanceArrays
 from dagsched_env.schedule import Schedule
+from dagsched_env.schedulers.annealing import annealing
 from dagsched_env.schedulers.anytime import execution_order
 from dagsched_env.schedulers.heft import heft
+from dagsched_env.schedulers.walk import SINGLE_TASKS
 from dagsched_env.simulator import replay
 
 seeds = st.integers(0, 2**32 - 1)
@@ -159,6 +163,80 @@ def test_finish_and_rest_are_longest_paths(instance: Instance, seed: int) -> Non
     assert max(rest) == pytest.approx(neighbourhood.makespan(instance.arrays, s), rel=1e-12)
 
 
+# -- pairs -------------------------------------------------------------------------------------
+
+
+def place_of_a_pair(
+    instance: Instance, s: neighbourhood.Solution, rng: np.random.Generator, ceiling: float
+) -> tuple[int, int, int, bool]:
+    """Try to move the ends of a random edge to a random processor."""
+    u, t = instance.edges[rng.integers(instance.n_edges)].tolist()
+    q = int(rng.integers(instance.n_processors))
+    slots = pairs.Slots(*pairs.slots(instance.n_tasks))
+    length = neighbourhood.makespan(instance.arrays, s)
+    chance, place = rng.random(2)
+    moved = pairs.try_pair(
+        instance.arrays, s, slots, u, t, q, length, length, ceiling, chance, place
+    )
+    return u, t, q, moved
+
+
+@given(instances(), seeds)
+def test_pairs_keep_the_schedule_consistent(instance: Instance, seed: int) -> None:
+    """And never make it longer than the ceiling, or than it was."""
+    assume(instance.n_edges > 0)
+    rng = np.random.default_rng(seed)
+    g = instance.arrays
+    _, s = make_solution(instance, *random_candidate(instance, rng))
+    for _ in range(12):
+        before = neighbourhood.makespan(g, s)
+        ceiling = before * rng.uniform(0.5, 3.0)
+        kept = [array.copy() for array in s]
+        u, t, q, moved = place_of_a_pair(instance, s, rng, ceiling)
+        if not moved:
+            assert all(map(np.array_equal, s, kept))
+            continue
+        assert s.processor[u] == s.processor[t] == q
+        assert (s.position[t], s.after[u]) == (s.position[u] + 1, t)
+        assert is_topological(instance, s.order)
+        assert np.isfinite(instance.comp[[u, t], q]).all()
+        after = neighbourhood.makespan(g, s)
+        assert after == length(instance, s.order, s.processor, insertion=False)
+        assert after <= max(before, ceiling) * (1 + 1e-12)
+        for ours, fresh in zip(s, neighbourhood.solution(g, s.order, s.processor), strict=True):
+            assert np.array_equal(ours, fresh)
+
+
+def test_a_pair_leaves_where_neither_task_can_leave_alone() -> None:
+    """Both run on the slow processor, with an edge that costs more than it would save."""
+    instance = Instance([[5.0, 1.0], [5.0, 1.0]], [(0, 1)], [100.0])
+    order, slow = np.array([0, 1]), np.array([0, 0])
+    _, s = make_solution(instance, order, slow)
+    for t in (0, 1):
+        first, last, arrival, onward = neighbourhood.surroundings(instance.arrays, s, t, 1)
+        assert first == last
+        previous = neighbourhood.last_before(s, t, 1, first)
+        assert neighbourhood.estimate(instance.arrays, s, t, 1, previous, arrival, onward) > 100
+    slots = pairs.Slots(*pairs.slots(2))
+    assert pairs.try_pair(instance.arrays, s, slots, 0, 1, 1, 10.0, 0.0, 10.0, 0.5, 0.5)
+    assert neighbourhood.makespan(instance.arrays, s) == 2.0
+
+
+def test_every_place_of_a_pair_is_reached() -> None:
+    """The pair may go in front of, between, and behind two tasks of the other processor."""
+    comp = [[1.0, 1.0]] * 4
+    instance = Instance(comp, [(0, 1)], [1.0])
+    found = set()
+    for seed in range(200):
+        order, processor = np.array([0, 1, 2, 3]), np.array([0, 0, 1, 1])
+        _, s = make_solution(instance, order, processor)
+        slots = pairs.Slots(*pairs.slots(4))
+        chance, place = np.random.default_rng(seed).random(2)
+        assert pairs.try_pair(instance.arrays, s, slots, 0, 1, 1, 9.0, 0.0, 9.0, chance, place)
+        found.add(tuple(s.order.tolist()))
+    assert found == {(0, 1, 2, 3), (2, 0, 1, 3), (2, 3, 0, 1)}
+
+
 # -- Metropolis --------------------------------------------------------------------------------
 
 
@@ -168,17 +246,24 @@ def two_machines() -> Instance:
 
 
 def walk(
-    instance: Instance, temperature: float, moves: int, seed: int
+    instance: Instance,
+    temperature: float,
+    moves: int,
+    seed: int,
+    proposal: Proposal = SINGLE_TASKS,
 ) -> tuple[neighbourhood.Solution, float, int]:
     """The state, the best makespan and the evaluations after a walk from HEFT."""
     schedule = heft(instance)
     order = execution_order(instance, schedule)
     c, s = make_solution(instance, order, schedule.processor)
     uniforms = np.random.default_rng(seed).random(annealing_kernels.UNIFORMS_PER_MOVE * moves)
+    slots = pairs.Slots(*pairs.slots(instance.n_tasks))
     best = np.array([neighbourhood.makespan(instance.arrays, s)])
     kept = (best, order.copy(), schedule.processor.copy())
     g = instance.arrays
-    made = annealing_kernels.metropolis(g, c, s, temperature, moves, uniforms, *kept)
+    made = annealing_kernels.metropolis(
+        g, c, s, slots, proposal, temperature, moves, uniforms, *kept
+    )
     assert best[0] == length(instance, kept[1], kept[2], insertion=False)
     return s, float(best[0]), made
 
@@ -204,8 +289,53 @@ def test_a_walk_stops_at_its_limit(medium: Instance) -> None:
     order = execution_order(medium, schedule)
     c, s = make_solution(medium, order, schedule.processor)
     uniforms = np.random.default_rng(0).random(10_000)
+    slots = pairs.Slots(*pairs.slots(medium.n_tasks))
     kept = (np.zeros(1), order, schedule.processor.copy())
-    assert annealing_kernels.metropolis(medium.arrays, c, s, 1.0, 37, uniforms, *kept) == 37
+    made = annealing_kernels.metropolis(
+        medium.arrays, c, s, slots, SINGLE_TASKS, 1.0, 37, uniforms, *kept
+    )
+    assert made == 37
+
+
+@pytest.mark.parametrize("cost_bias", [1.0, 4.0])
+def test_cheap_processors_are_drawn_as_often_as_the_bias_says(cost_bias: float) -> None:
+    """From the second cheapest of four: rank r of the other three has probability
+    ((r + 1) / 3)^(1/bias) - (r / 3)^(1/bias) of what is not kept.
+    """
+    instance = Instance([[3.0, 1.0, np.inf, 2.0, 4.0]], [], [])
+    assert neighbourhood.choices(instance.arrays)[0][0, :4].tolist() == [1, 3, 0, 4]
+    draws = 20_000
+    counts = np.zeros(5)
+    for seed in range(draws):
+        counts[_drawn(instance, 3, seed, cost_bias)] += 1
+    share = np.diff((np.arange(4) / 3) ** (1 / cost_bias)) * (1 - annealing_kernels.STAY)
+    expected = np.array([share[1], share[0], 0.0, annealing_kernels.STAY, share[2]])
+    deviation = np.sqrt(expected * (1 - expected) / draws)
+    assert np.all(np.abs(counts / draws - expected) <= 4 * deviation)
+
+
+def _drawn(instance: Instance, current: int, seed: int, cost_bias: float) -> int:
+    """Where one hot move takes the only task."""
+    c, s = make_solution(instance, np.array([0]), np.array([current]))
+    uniforms = np.random.default_rng(seed).random(annealing_kernels.UNIFORMS_PER_MOVE)
+    kept = (np.array([9.0]), np.array([0]), np.array([0]))
+    slots = pairs.Slots(*pairs.slots(1))
+    proposal = Proposal(0.0, cost_bias)
+    annealing_kernels.metropolis(instance.arrays, c, s, slots, proposal, 1e9, 1, uniforms, *kept)
+    return int(s.processor[0])
+
+
+def test_pairs_and_bias_are_worth_it_where_communication_is_dear() -> None:
+    """On average over several problems, with equally many moves."""
+    ratios = []
+    for seed in range(6):
+        draw = TopcuogluGenerator(n_tasks=40, n_processors=6, ccr=5.0, beta=1.0)
+        instance = draw(np.random.default_rng(seed))
+        plain = annealing(instance, max_evaluations=60_000, seed=seed)
+        options = {"pair_share": 0.2, "cost_bias": 4.0}
+        ours = annealing(instance, max_evaluations=60_000, seed=seed, **options)
+        ratios.append(ours.makespan / plain.makespan)
+    assert np.mean(ratios) < 0.99
 
 
 # -- genetic operators -------------------------------------------------------------------------

@@ -4,16 +4,17 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from faults import is_free
 from small_runs import eventually, is_running, shared_memory_of
 
 from aerl_trainer.shared_memory import (
     ALIGNMENT,
+    SEGMENTS,
     LocalBlock,
     ProcessLock,
     SharedBlock,
@@ -28,14 +29,16 @@ SPECS = {
 }
 
 CREATOR = """
-import sys, time
+import os, signal, sys, time
+from multiprocessing import resource_tracker
 import numpy as np
 from aerl_trainer.shared_memory import SharedBlock
 block = SharedBlock.create("test", {"numbers": ((1000,), np.float64)})
 block.arrays["numbers"][:] = 1
 if "hold" in sys.argv:
     block.lock.__enter__()
-print(block.handle.lock_path, flush=True)
+os.kill(resource_tracker._resource_tracker._pid, signal.SIGKILL)  # or it would clean up first
+print(block.handle.segment, flush=True)
 time.sleep(600)
 """
 
@@ -49,14 +52,15 @@ def block() -> Iterator[SharedBlock]:
 
 @pytest.fixture
 def creator(request: pytest.FixtureRequest) -> Iterator[tuple[subprocess.Popen[str], Path]]:
-    """Another process with a block of its own, and the path of the block's lock file."""
+    """Another process with a block of its own, and the path of the block."""
     command = [sys.executable, "-c", CREATOR, *getattr(request, "param", [])]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
         assert process.stdout is not None
-        yield process, Path(process.stdout.readline().strip())
+        yield process, SEGMENTS / process.stdout.readline().strip()
         process.kill()
+    sweep_stale()
 
 
 def test_arrays_are_zero_aligned_and_writable(block: SharedBlock) -> None:
@@ -83,14 +87,14 @@ def test_attached_blocks_share_the_memory(block: SharedBlock) -> None:
     SharedBlock.attach(block.handle).close()
 
 
-def test_the_creator_removes_segment_and_lock_file() -> None:
+def test_the_creator_removes_the_segment() -> None:
     made = SharedBlock.create("test", SPECS)
-    names = [made.handle.segment, Path(made.handle.lock_path).name]
-    assert set(names) <= set(shared_memory_of(os.getpid()))
+    assert made.handle.segment in shared_memory_of(os.getpid())
     made.close()
-    assert not set(names) & set(shared_memory_of(os.getpid()))
+    assert made.handle.segment not in shared_memory_of(os.getpid())
     with pytest.raises(FileNotFoundError):
         SharedBlock.attach(made.handle)
+    assert made.handle.segment not in shared_memory_of(os.getpid()), "a late comer makes nothing"
 
 
 def test_an_array_outlives_its_block() -> None:
@@ -135,6 +139,7 @@ def test_a_lock_excludes_other_processes(tmp_path: Path) -> None:
     """Read, add one, write: without the lock, increments would be lost."""
     counter, rounds = tmp_path / "counter", 300
     counter.write_text("0")
+    (tmp_path / "lock").touch()
     command = [sys.executable, "-c", LOCKER, tmp_path / "lock", counter, str(rounds)]
     processes = [subprocess.Popen(command) for _ in range(3)]
     assert [process.wait(timeout=120) for process in processes] == [0, 0, 0]
@@ -143,14 +148,15 @@ def test_a_lock_excludes_other_processes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("creator", [["hold"]], indirect=True)
 def test_a_dead_owner_frees_its_lock(creator: tuple[subprocess.Popen[str], Path]) -> None:
-    process, lock_path = creator
-    lock = ProcessLock(lock_path)
+    process, path = creator
+    lock = ProcessLock(path)
+    assert not is_free(path)
     process.kill()
     process.wait()
     with lock:  # would wait for ever if the lock outlived its owner
-        pass
+        assert not is_free(path)
+    assert is_free(path)
     lock.close()
-    sweep_stale()
 
 
 # -- what a killed run leaves behind -------------------------------------------------------------
@@ -159,36 +165,68 @@ def test_a_dead_owner_frees_its_lock(creator: tuple[subprocess.Popen[str], Path]
 def test_sweeping_removes_what_a_dead_creator_left(
     creator: tuple[subprocess.Popen[str], Path],
 ) -> None:
-    process, lock_path = creator
-    assert len(shared_memory_of(process.pid)) == 2
-    assert lock_path.name not in sweep_stale(), "its creator lives"
-    assert len(shared_memory_of(process.pid)) == 2
+    process, path = creator
+    assert shared_memory_of(process.pid) == [path.name]
+    assert path.name not in sweep_stale(), "its creator lives"
+    assert path.exists()
     process.send_signal(signal.SIGKILL)
-    process.wait()
     eventually(lambda: not is_running(process.pid), "the creator's end")
-    assert lock_path.name in sweep_stale()
+    assert path.name in sweep_stale(), "even before anybody has waited for it"
     assert shared_memory_of(process.pid) == []
-    assert not [name for name in sweep_stale() if f"-{process.pid}-" in name]
+    assert path.name not in sweep_stale()
 
 
-def test_sweeping_knows_whose_files_are_whose() -> None:
+@pytest.fixture
+def files() -> Iterator[Callable[[str], Path]]:
+    """Makes files among the segments, and removes them afterwards."""
+    made = []
+
+    def make(name: str) -> Path:
+        made.append(SEGMENTS / name)
+        made[-1].write_bytes(b"x")
+        return made[-1]
+
+    yield make
+    for path in made:
+        path.unlink(missing_ok=True)
+
+
+def test_sweeping_knows_whose_files_are_whose(files: Callable[[str], Path]) -> None:
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
-    memory, temporary = Path("/dev/shm"), Path(tempfile.gettempdir())
-    stale = [memory / f"aerl-ds-{dead.pid}-0-tree", temporary / f"aerl-ds-{dead.pid}-0-tree.lock"]
+    mine = SharedBlock.create("test", SPECS)
+    stale = [files(f"aerl-ds-{dead.pid}-123-0-tree"), files(f"aerl-ds-{dead.pid}-123-1-arena")]
     kept = [
-        memory / f"aerl-ds-{os.getpid()}-999-tree",
-        memory / "aerl-ds-notes",
-        memory / f"other-{dead.pid}-0-tree",
+        SEGMENTS / mine.handle.segment,
+        files("aerl-ds-notes"),
+        files(f"aerl-ds-{dead.pid}"),
+        files(f"other-{dead.pid}-123-0-tree"),
     ]
-    try:
-        for path in stale + kept:
-            path.write_bytes(b"x")
-        removed = sweep_stale()
-        assert {path.name for path in stale} <= set(removed)
-        assert not {path.name for path in kept} & set(removed)
-        assert not any(path.exists() for path in stale)
-        assert all(path.exists() for path in kept)
-    finally:
-        for path in stale + kept:
-            path.unlink(missing_ok=True)
+    removed = sweep_stale()
+    assert {path.name for path in stale} <= set(removed)
+    assert not {path.name for path in kept} & set(removed)
+    assert not any(path.exists() for path in stale)
+    assert all(path.exists() for path in kept)
+    mine.close()
+
+
+def test_a_pid_that_came_back_protects_nothing(files: Callable[[str], Path]) -> None:
+    """A live process has the pid of the dead creator, but another start time."""
+    path = files(f"aerl-ds-{os.getpid()}-1-0-tree")
+    assert path.name in sweep_stale()
+    assert not path.exists()
+
+
+def test_what_belongs_to_another_user_stays(
+    files: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """/dev/shm is sticky; with hidden processes their creators look dead from here."""
+    path = files(f"aerl-ds-{os.getpid()}-1-0-tree")
+
+    def refuse(self: Path, missing_ok: bool = False) -> None:
+        raise PermissionError(1, "Operation not permitted", str(self))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", refuse)
+        assert path.name not in sweep_stale()
+    assert path.exists()

@@ -27,6 +27,7 @@ from aerl_trainer.search.tree import SIMS_DONE, WRITER
 from aerl_trainer.search.worker import SearchWorker
 from aerl_trainer.solver import Policy, SolveResult, load_policy, solve
 from aerl_trainer.training import train
+from dagsched_env import exact
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
 from dagsched_env.schedulers import CONSTRUCTIVE, best_of_portfolio
@@ -43,8 +44,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
 def check(instance: Instance, result: SolveResult) -> None:
     result.schedule.validate(instance)
     assert result.makespan == result.schedule.makespan
-    assert result.lower_bound == instance.lower_bound
-    assert result.makespan >= result.lower_bound * (1 - 1e-12)
+    assert instance.lower_bound * (1 - 1e-12) <= result.lower_bound <= result.makespan
+    assert result.optimal == (result.lower_bound >= result.makespan * (1 - 1e-9))
     assert result.elapsed_s > 0
     for scheduler in CONSTRUCTIVE.values():
         assert result.makespan <= scheduler(instance).makespan
@@ -93,6 +94,27 @@ def test_a_search_too_short_to_help_is_no_worse_than_the_best_scheduler(n: int) 
     for seed in range(25):
         instance = problem(n, 4, seed)
         check(instance, solve(instance, simulations=1, seed=seed))
+
+
+def test_a_proved_optimum_is_one() -> None:
+    """Whether by a bound or by the whole tree; and most small problems are proved."""
+    proved = 0
+    for seed in range(12):
+        instance = problem(4 + seed % 4, 3, seed)
+        result = solve(instance, simulations=20_000)
+        check(instance, result)
+        best = exact.solve(instance, time_limit_s=60)
+        assert best.optimal
+        if result.optimal:
+            proved += 1
+            assert result.makespan == pytest.approx(best.schedule.makespan)
+    assert proved >= 10
+
+
+def test_nothing_is_claimed_of_a_search_that_ends_early() -> None:
+    result = solve(problem(40, 4), simulations=10)
+    assert not result.optimal
+    assert result.lower_bound < result.makespan
 
 
 def test_trivial_problems() -> None:

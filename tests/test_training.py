@@ -284,14 +284,14 @@ def test_killing_children_does_not_stop_training(tmp_path: Path) -> None:
 
     def kill() -> None:
         for child in multiprocessing.active_children():
-            if child.name in ("actor-0", "inference"):
+            if child.name in ("actor-0", "inference-0"):
                 killed.append(child.name)
                 os.kill(child.pid or 0, signal.SIGKILL)
 
     thread = meanwhile(tmp_path / "run", 3, kill)
     result, directory = run(tmp_path / "run", with_steps(PROCESSES, 20))
     thread.join()
-    assert sorted(killed) == ["actor-0", "inference"]
+    assert sorted(killed) == ["actor-0", "inference-0"]
     assert result.steps == 20
     assert not result.interrupted
     found = records(directory)

@@ -1,5 +1,6 @@
 """The shared tree: select, expand and back up against a plain-Python model; storage."""
 
+import math
 import os
 import subprocess
 import sys
@@ -15,7 +16,9 @@ from tree_invariants import check_tree, edges_of
 from aerl_trainer.config import SearchConfig
 from aerl_trainer.search import kernels
 from aerl_trainer.search.leaves import LeafArrays, allocate_leaves
+from aerl_trainer.search.selection import Rules
 from aerl_trainer.search.tree import (
+    BEST_MAKESPAN,
     BROKEN,
     COMPLETE,
     EVALUATING,
@@ -29,6 +32,7 @@ from aerl_trainer.search.tree import (
     SIMS_DONE,
     SOLVED,
     TERMINAL_PATHS,
+    TOP,
     WRITER,
     SharedTree,
     TreeArrays,
@@ -55,10 +59,13 @@ def random_game(seed: int, path: list[int]) -> Evaluation:
     value, extra = rng.integers(-64, 64, size=2) / 64
     count = int(rng.integers(1, WIDTH + 1))
     priors = (rng.dirichlet(np.ones(count))).astype(np.float32)
-    if len(path) == DEPTH or (path and rng.random() < 0.2):
-        return Evaluation([], [], value, value, True)
-    actions = rng.permutation(10)[:count].tolist()
-    return Evaluation(actions, priors.tolist(), value, value + abs(extra), False)
+    terminal = len(path) == DEPTH or (len(path) > 0 and rng.random() < 0.2)
+    actions = [] if terminal else rng.permutation(10)[:count].tolist()
+    bound, dropped = float(rng.integers(40 + 10 * len(path))), bool(rng.random() < 0.1)
+    if terminal:
+        return Evaluation([], [], value, value, True, bound)
+    best = value + abs(extra)
+    return Evaluation(actions, priors.tolist(), value, best, False, bound, dropped)
 
 
 def two_armed_game(_seed: int, path: list[int]) -> Evaluation:
@@ -71,23 +78,36 @@ def write(leaves: LeafArrays, row: int, evaluation: Evaluation) -> None:
     count = len(evaluation.actions)
     leaves.terminal[row], leaves.n_candidates[row] = evaluation.terminal, count
     leaves.value[row], leaves.best[row] = evaluation.value, evaluation.best
+    leaves.least_makespan[row], leaves.dropped[row] = evaluation.bound, evaluation.dropped
     leaves.candidates[row, :count] = evaluation.actions
     leaves.priors[row, :count] = evaluation.priors
+
+
+def rules_of(model: ReferenceTree) -> Rules:
+    return Rules(
+        model.budget,
+        model.min_paths,
+        model.cap,
+        model.c_puct,
+        model.best_weight,
+        model.prune,
+        model.considered,
+        np.array(model.gumbel),
+    )
 
 
 class KernelTree:
     """The tree under test, driven as its model is."""
 
-    def __init__(self, seed: int, model: ReferenceTree, *, nodes: int, edges: int) -> None:
+    def __init__(self, model: ReferenceTree, *, nodes: int, edges: int) -> None:
         self.shared = SharedTree.local(TreeSize(nodes, edges, ACTORS, BATCH, tasks=1))
         self.shared.reset()
         self.t = self.shared.arrays
-        self.seed, self.model = seed, model
+        self.rules = rules_of(model)
         self.leaves = allocate_leaves(BATCH, WIDTH)
 
     def gather(self, actor: int, limit: int) -> list[list[int]]:
-        m = self.model
-        count = kernels.gather(self.t, actor, limit, m.budget, m.c_puct, m.best_weight)
+        count = kernels.gather(self.t, actor, limit, self.rules)
         return [self.actions(int(edge)) for edge in self.t.journal_edge[actor, :count]]
 
     def actions(self, edge: int) -> list[int]:
@@ -100,8 +120,7 @@ class KernelTree:
     def commit(self, actor: int, evaluations: list[Evaluation]) -> None:
         for row, evaluation in enumerate(evaluations):
             write(self.leaves, row, evaluation)
-        m = self.model
-        kernels.commit(self.t, actor, self.leaves, m.budget, m.min_paths, m.cap)
+        kernels.commit(self.t, actor, self.leaves, self.rules)
 
     def forget(self, actor: int) -> None:
         kernels.forget(self.t, actor)
@@ -120,7 +139,7 @@ class Pair:
     ) -> None:
         settings = {"c_puct": 1.5, "best_weight": 0.5, "budget": 30, "min_paths": 2, "cap": 90}
         self.model = ReferenceTree(**(settings | options), max_nodes=nodes, max_edges=edges)  # type: ignore[arg-type]
-        self.tree = KernelTree(seed, self.model, nodes=nodes, edges=edges)
+        self.tree = KernelTree(self.model, nodes=nodes, edges=edges)
         self.seed, self.game = seed, game
         self.in_flight: dict[int, list[list[int]]] = {}
 
@@ -140,13 +159,26 @@ class Pair:
         self.model.forget(actor)
         self.tree.forget(actor)
 
+    def offer(self, makespan: float) -> None:
+        """A schedule has become known; one that is no better changes nothing."""
+        self.model.best_makespan = min(self.model.best_makespan, makespan)
+        self.tree.t.scalars[BEST_MAKESPAN] = self.model.best_makespan
+
+    def descend(self) -> None:
+        """Select below the first expanded child from now on, if there is one."""
+        t, top = self.tree.t, self.model.top
+        for e, edge in zip(edges_of(t, int(t.counters[TOP])), top.edges, strict=True):
+            if edge.child is not None and edge.child.status == "expanded":
+                t.counters[TOP], self.model.top = t.edge_child[e], edge.child
+                return
+
     def simulate(self, actor: int = 0, limit: int = 1) -> int:
         count = len(self.gather(actor, limit))
         self.commit(actor)
         return count
 
     def compare(self) -> None:
-        check_tree(self.tree.t, finished=False, width=WIDTH)
+        check_tree(self.tree.t, finished=False, width=WIDTH, prune=self.model.prune)
         assert_same_tree(self.tree.t, self.model)
 
     def finish(self) -> TreeArrays:
@@ -177,6 +209,8 @@ steps = st.lists(
     best_weight=st.sampled_from([0.0, 0.25, 0.5, 1.0]),
     budget=st.integers(1, 40),
     min_paths=st.integers(1, 8),
+    prune=st.booleans(),
+    considered=st.integers(0, WIDTH + 1),
 )
 def test_any_interleaving_of_actors_grows_the_tree_of_the_model(
     steps: list[tuple[int, int, int]],
@@ -186,6 +220,8 @@ def test_any_interleaving_of_actors_grows_the_tree_of_the_model(
     best_weight: float,
     budget: int,
     min_paths: int,
+    prune: bool,
+    considered: int,
 ) -> None:
     pair = Pair(
         seed,
@@ -195,19 +231,25 @@ def test_any_interleaving_of_actors_grows_the_tree_of_the_model(
         budget=budget,
         min_paths=min_paths,
         cap=2 * budget,
+        prune=prune,
+        considered=considered,
     )
     for actor, limit, choice in steps:
         if actor not in pair.in_flight:
             pair.gather(actor, limit)
         elif choice == 0:
             pair.forget(actor)  # its process has died
+        elif choice == 1:
+            pair.offer(float(10 * limit))
+        elif choice == 2:
+            pair.descend()
         else:
             pair.commit(actor)
         pair.compare()
     for actor in list(pair.in_flight):
         pair.commit(actor)
     pair.compare()
-    check_tree(pair.tree.t, width=WIDTH)
+    check_tree(pair.tree.t, width=WIDTH, prune=prune)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -386,13 +428,26 @@ def test_size_leaves_room_for_every_simulation() -> None:
     assert huge.nodes == MAX_NODES
 
 
+def test_the_stated_memory_is_what_is_allocated() -> None:
+    """The docstring gives bytes a node and an edge."""
+
+    def total(nodes: int, edges: int) -> int:
+        specs = TreeSize(nodes, edges, actors=2, batch=4, tasks=7).specs()
+        return sum(math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in specs.values())
+
+    a_node, an_edge = total(101, 1000) - total(100, 1000), total(100, 1001) - total(100, 1000)
+    assert TreeSize.__doc__ is not None
+    assert f"{a_node} bytes a node and {an_edge} bytes an edge" in TreeSize.__doc__
+    assert total(MAX_NODES, 32 * MAX_NODES) == pytest.approx(0.3e9, rel=0.2), "see MAX_NODES"
+
+
 def test_attached_trees_are_one() -> None:
     tree = SharedTree.create(TreeSize(nodes=10, edges=30, actors=2, batch=4, tasks=3))
     try:
         tree.reset()
         other = SharedTree.attach(tree.handle)
         with other.lock:
-            assert kernels.gather(other.arrays, 0, 1, 10, 1.5, 0.5) == 1
+            assert kernels.gather(other.arrays, 0, 1, rules_of(Pair().model)) == 1
         assert tree.arrays.status[ROOT] == EVALUATING
         assert tree.arrays.journal_count.tolist() == [1, 0]
         tree.arrays.counters[OUTCOME] = BROKEN
@@ -410,20 +465,38 @@ def test_a_local_tree_has_no_handle() -> None:
 
 
 def test_reset_empties_a_used_tree() -> None:
-    pair = Pair(budget=20)
+    """Also of its bounds, which would cut off what has not been looked at yet."""
+    pair = Pair(budget=40, prune=True)
     pair.finish()
     pair.tree.shared.reset()
     assert not pair.tree.shared.finished
     assert pair.tree.shared.best_makespan == np.inf
-    used, model = pair.tree, Pair(budget=20).model
+    used, model = pair.tree, Pair(budget=40, prune=True).model
+    used.t.scalars[BEST_MAKESPAN] = model.best_makespan = 50.0
     while model.outcome == "running":  # and grows as a fresh one does
         paths = model.gather(0, 1)
         assert used.gather(0, 1) == paths
         evaluations = [random_game(0, path) for path in paths]
         model.commit(0, evaluations)
         used.commit(0, evaluations)
-    check_tree(used.t)
-    assert used.t.counters[SIMS_DONE] == model.simulations
+    check_tree(used.t, prune=True)
+    assert_same_tree(used.t, model)
+
+
+def test_a_tree_without_a_schedule_says_so() -> None:
+    tree = SharedTree.local(TreeSize(nodes=10, edges=30, actors=1, batch=4, tasks=12))
+    tree.reset()
+    with pytest.raises(RuntimeError, match="there is no schedule"):
+        tree.incumbent(10, algorithm="test")
+
+
+def test_an_offered_schedule_can_be_followed_through_tasks_of_no_duration() -> None:
+    """Their starts alone say nothing about their order."""
+    instance = Instance([[0.0], [0.0], [1.0]], [(1, 0), (0, 2)], [0.0, 0.0])
+    tree = SharedTree.local(TreeSize(nodes=4, edges=4, actors=1, batch=1, tasks=3))
+    tree.reset()
+    tree.offer(instance, SCHEDULERS["heft"](instance))
+    assert tree.arrays.incumbent_sequence.tolist() == [1, 0, 2]
 
 
 def test_only_a_shorter_schedule_replaces_the_incumbent(topcuoglu: Instance) -> None:
@@ -433,7 +506,7 @@ def test_only_a_shorter_schedule_replaces_the_incumbent(topcuoglu: Instance) -> 
     bad = SCHEDULERS["random_order"](topcuoglu)
     assert bad.makespan > heft.makespan == 80
     for schedule in (bad, heft, bad):
-        tree.offer(schedule)
+        tree.offer(topcuoglu, schedule)
     best = tree.incumbent(topcuoglu.n_tasks, algorithm="test")
     assert best == heft
     assert isinstance(best, Schedule)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from aerl_trainer.search.tree import (
+    BEST_MAKESPAN,
     EVALUATING,
     EXPANDED,
     N_EDGES,
@@ -41,18 +42,22 @@ def path_to(t: TreeArrays, node: int) -> list[int]:
     return path[::-1]
 
 
-def check_tree(t: TreeArrays, *, finished: bool = True, width: int = 1) -> None:
-    """Check structure, visit counts and values of a tree.
+def check_tree(
+    t: TreeArrays, *, finished: bool = True, width: int = 1, prune: bool = False
+) -> None:
+    """Check structure, visit counts, values and bounds of a tree.
 
     Args:
         t: the tree.
         finished: nothing may be in flight; otherwise exactly what the journals say is.
         width: most edges that a node may want; matters where the tree has run out of edges.
+        prune: nodes may have been cut off by their bounds.
     """
     assert t.counters[WRITER] == 0
     if finished:
         assert not t.journal_count.any()
     _check_structure(t)
+    _check_closed(t, prune)
     _check_in_flight(t)
     _check_visits(t, width)
     _check_values(t)
@@ -80,9 +85,27 @@ def _check_structure(t: TreeArrays) -> None:
         priors = t.edge_prior[edges.start : edges.stop]
         assert (priors >= 0).all()
         assert priors.sum() == pytest.approx(1.0, abs=1e-5)
-        children = [int(t.edge_child[e]) for e in edges]
-        closed = all(c != NO_NODE and t.status[c] in FINISHED for c in children)
-        assert closed == (t.status[node] == SOLVED)
+
+
+def _check_closed(t: TreeArrays, prune: bool) -> None:
+    """A node is SOLVED if all its children are finished; with pruning, once that is noticed.
+
+    What a solved node without missing actions proves is what its children prove together.
+    """
+    cut = t.scalars[BEST_MAKESPAN] * (1 - 1e-9) if prune else np.inf
+    for node in range(int(t.counters[N_NODES])):
+        if t.status[node] not in INNER:
+            continue
+        children = [int(t.edge_child[e]) for e in edges_of(t, node)]
+        done = [
+            c != NO_NODE and (t.status[c] in FINISHED or t.lower_bound[c] >= cut) for c in children
+        ]
+        if t.status[node] == SOLVED:
+            assert all(done)
+            if not t.dropped[node]:
+                assert t.lower_bound[node] >= min(t.lower_bound[c] for c in children)
+        elif not prune:
+            assert not all(done)
 
 
 def _check_in_flight(t: TreeArrays) -> None:

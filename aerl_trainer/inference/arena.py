@@ -1,13 +1,16 @@
-"""Slots in shared memory through which actors and the inference worker exchange leaves.
+"""Slots in shared memory through which actors and inference workers exchange leaves.
 
 Each actor owns one slot. Its search writes leaf features straight into the slot, posts it, and
-reads the answer from the same arrays: nothing is pickled or copied on the way.
+reads the answer from the same arrays: nothing is pickled or copied on the way. Actor a is served by
+worker ``a % workers`` alone.
 
-A slot is IDLE, then POSTED by its actor, then IDLE again once the worker has answered. The
-semaphores only wake sleepers; the status is the truth, so a wake-up lost with a dead process delays
-but never loses a request.
+Requests are numbered; a slot waits while its last request has not been answered, and an answer
+repeats the number. So what a dead client has posted is never taken for its successor's: the number
+goes on, and an answer with the old one wakes nobody. The semaphores only wake sleepers; the numbers
+are the truth, so a wake-up lost with a dead process delays but never loses a request.
 """
 
+import time
 from multiprocessing.context import SpawnContext
 from multiprocessing.synchronize import Semaphore
 from typing import NamedTuple
@@ -15,69 +18,126 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from aerl_trainer.inference.metrics import LATENCY_BUCKETS, N_COUNTS, InferenceTotals
 from aerl_trainer.search.leaves import LeafArrays, leaf_specs
 from aerl_trainer.shared_memory import ArraySpec, BlockHandle, SharedBlock
 
-__all__ = ["IDLE", "POSTED", "Arena", "ArenaHandle"]
+__all__ = ["Arena", "ArenaHandle", "Ticket"]
 
-IDLE, POSTED = 0, 1
-STATUS, SLOT, COUNT, VERSION = range(4)
-# totals[...]
-BATCHES, LEAVES, BUSY_NS = range(3)
+# control[actor, ...]; the actor writes all but the last two
+REQUEST, TREE, COUNT, POSTED_NS, ANSWER, VERSION = range(6)
 
 
 class ArenaHandle(NamedTuple):
     """What another process needs to attach; picklable when it is started."""
 
     block: BlockHandle
-    actors: int
-    work: Semaphore
+    work: list[Semaphore]
     answers: list[Semaphore]
 
 
+class Ticket(NamedTuple):
+    """One request as it was found or posted."""
+
+    actor: int
+    number: int
+    tree: int
+    """Slot of its tree."""
+    rows: int
+    """Leaves posted."""
+    posted_ns: int
+    """By ``time.monotonic_ns``, which all processes share."""
+
+
 class Arena:
-    """All slots. ``create`` in the parent, ``attach`` in the actors and the inference worker."""
+    """All slots. ``create`` in the parent, ``attach`` in the actors and the inference workers."""
 
     def __init__(self, handle: ArenaHandle, block: SharedBlock) -> None:
         self.handle = handle
         self.work, self.answers = handle.work, handle.answers
+        """One semaphore a worker, and one an actor."""
         self._block = block
-        self.control: npt.NDArray[np.int64] = block.arrays["control"]
-        """``[actors, 4]`` status, tree slot, leaves posted, version of the answer."""
-        self.totals: npt.NDArray[np.int64] = block.arrays["totals"]
-        """``[3]`` batches and leaves evaluated, nanoseconds spent on it."""
+        self._control: npt.NDArray[np.int64] = block.arrays["control"]
+        self.counts: npt.NDArray[np.int64] = block.arrays["counts"]
+        """``[workers, N_COUNTS]``, as ``latencies`` written by each worker for itself."""
+        self.latencies: npt.NDArray[np.int64] = block.arrays["latencies"]
+        """``[workers, LATENCY_BUCKETS]``"""
         self.leaves = [
             LeafArrays(**{name: block.arrays[f"{actor}.{name}"] for name in LeafArrays._fields})
-            for actor in range(handle.actors)
+            for actor in range(self.actors)
         ]
 
     @classmethod
-    def create(cls, context: SpawnContext, actors: int, batch: int, width: int) -> "Arena":
+    def create(
+        cls, context: SpawnContext, actors: int, batch: int, width: int, workers: int = 1
+    ) -> "Arena":
         """Slots for ``actors``, each for ``batch`` leaves of at most ``width`` candidates."""
         specs: dict[str, ArraySpec] = {
-            "control": ((actors, 4), np.int64),
-            "totals": ((3,), np.int64),
+            "control": ((actors, 6), np.int64),
+            "counts": ((workers, N_COUNTS), np.int64),
+            "latencies": ((workers, LATENCY_BUCKETS), np.int64),
         }
         for actor in range(actors):
             for name, spec in leaf_specs(batch, width).items():
                 specs[f"{actor}.{name}"] = spec
         block = SharedBlock.create("arena", specs)
-        answers = [context.Semaphore(0) for _ in range(actors)]
-        return cls(ArenaHandle(block.handle, actors, context.Semaphore(0), answers), block)
+        work = [context.Semaphore(0) for _ in range(workers)]
+        return cls(
+            ArenaHandle(block.handle, work, [context.Semaphore(0) for _ in range(actors)]), block
+        )
 
     @classmethod
     def attach(cls, handle: ArenaHandle) -> "Arena":
         return cls(handle, SharedBlock.attach(handle.block))
 
-    def posted(self) -> list[int]:
-        """Actors whose request waits for an answer."""
-        return [int(actor) for actor in np.flatnonzero(self.control[:, STATUS] == POSTED)]
+    @property
+    def actors(self) -> int:
+        return len(self.answers)
+
+    @property
+    def workers(self) -> int:
+        return len(self.work)
+
+    def post(self, actor: int, tree: int, count: int) -> Ticket:
+        """Ask for the first ``count`` rows of an actor's slot; the actor alone may."""
+        control = self._control[actor]
+        ticket = Ticket(actor, int(control[REQUEST]) + 1, tree, count, time.monotonic_ns())
+        control[TREE], control[COUNT], control[POSTED_NS] = tree, count, ticket.posted_ns
+        control[REQUEST] = ticket.number  # last: from here on it is seen
+        self.work[actor % self.workers].release()
+        return ticket
+
+    def waiting(self, worker: int) -> list[Ticket]:
+        """Requests to a worker that have no answer yet."""
+        # Element by element from the left: what follows a REQUEST was written before it.
+        rows = self._control[worker :: self.workers].tolist()
+        return [
+            Ticket(worker + i * self.workers, row[REQUEST], row[TREE], row[COUNT], row[POSTED_NS])
+            for i, row in enumerate(rows)
+            if row[REQUEST] != row[ANSWER]
+        ]
+
+    def answer(self, ticket: Ticket, version: int) -> None:
+        """Hand the slot back to its actor, if it still waits for this."""
+        control = self._control[ticket.actor]
+        control[VERSION] = version
+        control[ANSWER] = ticket.number
+        self.answers[ticket.actor].release()
+
+    def version_of(self, ticket: Ticket) -> int | None:
+        """Version of the model that has answered; None = there is no answer yet."""
+        control = self._control[ticket.actor]
+        return int(control[VERSION]) if control[ANSWER] == ticket.number else None
 
     def clear(self, actor: int) -> None:
         """Withdraw what a dead actor may have posted."""
-        self.control[actor, STATUS] = IDLE
+        self._control[actor, ANSWER] = self._control[actor, REQUEST]
+
+    def totals(self) -> InferenceTotals:
+        """What the workers have counted so far."""
+        return InferenceTotals(self.counts, self.latencies).copy()
 
     def close(self) -> None:
         self.leaves.clear()
-        self.control = self.totals = np.empty(0, dtype=np.int64)
+        self._control = self.counts = self.latencies = np.empty((0, 0), dtype=np.int64)
         self._block.close()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from aerl_trainer.inference.arena import COUNT, POSTED, SLOT, STATUS, VERSION, Arena
+from aerl_trainer.inference.arena import Arena
 from aerl_trainer.search.leaves import LeafArrays
 from dagsched_env.instance import Instance
 
@@ -35,12 +35,9 @@ class InferenceClient:
         Raises:
             ServerGone: ``running()`` turned False while waiting.
         """
-        control = self._arena.control[self._actor]
-        answer = self._arena.answers[self._actor]
-        control[SLOT], control[COUNT] = self._tree, count
-        control[STATUS] = POSTED
-        self._arena.work.release()
-        while control[STATUS] == POSTED:
-            if not answer.acquire(timeout=PATIENCE_S) and not self._running():
+        answered = self._arena.answers[self._actor]
+        ticket = self._arena.post(self._actor, self._tree, count)
+        while (version := self._arena.version_of(ticket)) is None:
+            if not answered.acquire(timeout=PATIENCE_S) and not self._running():
                 raise ServerGone("the inference worker is gone")
-        return int(control[VERSION])
+        return version

@@ -1,50 +1,55 @@
-"""The inference worker: batches the posted leaves of all actors into one pass of the network."""
+"""An inference worker: batches the posted leaves of its actors into one pass of the network."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
+from typing import Protocol
 
-import torch
+import numpy as np
+import numpy.typing as npt
 
 from aerl_trainer.config import InferenceConfig
-from aerl_trainer.inference.arena import (
-    BATCHES,
-    BUSY_NS,
-    COUNT,
-    IDLE,
-    LEAVES,
-    SLOT,
-    STATUS,
-    VERSION,
-    Arena,
-)
+from aerl_trainer.inference.arena import Arena, Ticket
+from aerl_trainer.inference.metrics import count_batch
 from aerl_trainer.inference.weights import WeightBuffer
-from aerl_trainer.nn.evaluator import Request, TorchEvaluator
+from aerl_trainer.nn.evaluator import Request
 from dagsched_env.instance import Instance
 
-__all__ = ["InferenceServer", "pick_device"]
+__all__ = ["BatchEvaluator", "InferenceServer"]
 
 IDLE_WAIT_S = 0.05
 
 
-def pick_device(name: str) -> torch.device:
-    """``auto`` is the GPU where there is one, else the CPU."""
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    return torch.device(name)
+class BatchEvaluator(Protocol):
+    """What ``TorchEvaluator`` is to the server."""
+
+    @property
+    def version(self) -> int:
+        """Of the weights in use."""
+        ...
+
+    def load(self, weights: npt.NDArray[np.float32], version: int) -> None:
+        """Use other weights."""
+        ...
+
+    def evaluate_requests(self, requests: Sequence[Request]) -> int:
+        """Fill ``logits`` and ``prediction`` of all requests; returns the version."""
+        ...
 
 
 class InferenceServer:
     """Serves until told to stop.
 
-    Batching is greedy: it takes what is posted, waits at most ``deadline_ms`` for actors that have
-    not posted yet, and never for one that does not come. New weights are taken between batches.
+    Batching is greedy: it takes what is posted, waits at most ``deadline_ms`` for those of its
+    actors that have not posted yet, and never for one that does not come. New weights are taken
+    between batches.
 
     Args:
         arena: the shared slots.
+        worker: number of this worker, which says whose requests it answers.
         weights: published by the learner.
         evaluator: does the work.
-        orders: ``(slot, instance)`` when a tree slot gets a new problem, None to stop.
+        orders: ``(tree slot, instance)`` when a tree slot gets a new problem, None to stop.
         config: the deadline.
         running: False once the parent is gone.
     """
@@ -52,14 +57,16 @@ class InferenceServer:
     def __init__(
         self,
         arena: Arena,
+        worker: int,
         weights: WeightBuffer,
-        evaluator: TorchEvaluator,
+        evaluator: BatchEvaluator,
         orders: "Connection[None, tuple[int, Instance] | None]",
         config: InferenceConfig,
         running: Callable[[], bool],
     ) -> None:
-        self._arena, self._weights, self._evaluator = arena, weights, evaluator
-        self._orders, self._running = orders, running
+        self._arena, self._worker, self._weights = arena, worker, weights
+        self._evaluator, self._orders, self._running = evaluator, orders, running
+        self._clients = len(range(worker, arena.actors, arena.workers))
         self._deadline_s = config.deadline_ms / 1000.0
         self._instances: dict[int, Instance] = {}
         self._stopped = False
@@ -67,45 +74,54 @@ class InferenceServer:
     def serve(self) -> None:
         """Answer requests until stopped."""
         while not self._stopped and self._running():
-            self._arena.work.acquire(timeout=IDLE_WAIT_S)
-            actors = self._collect()
+            self._arena.work[self._worker].acquire(timeout=IDLE_WAIT_S)
+            depth = len(self._arena.waiting(self._worker))
+            tickets = self._collect() if depth else []
             # After collecting: the order with its instance was sent before any of these requests.
             self._read_orders()
-            if actors and not self._stopped:
-                self._answer(actors)
+            if not self._stopped and (tickets := self._still_valid(tickets)):
+                self._answer(tickets, depth)
 
-    def _collect(self) -> list[int]:
-        """Actors that have posted, after a short wait for the others."""
-        deadline = time.perf_counter() + self._deadline_s
-        actors = self._arena.posted()
-        while actors and len(actors) < self._arena.handle.actors:
-            left = deadline - time.perf_counter()
-            if left <= 0 or not self._arena.work.acquire(timeout=left):
+    def _collect(self) -> list[Ticket]:
+        """Requests that wait, after a short wait for the other actors."""
+        deadline = time.monotonic() + self._deadline_s
+        tickets = self._arena.waiting(self._worker)
+        while len(tickets) < self._clients:
+            left = deadline - time.monotonic()
+            if left <= 0 or not self._arena.work[self._worker].acquire(timeout=left):
                 break
-            actors = self._arena.posted()
-        return actors
+            tickets = self._arena.waiting(self._worker)
+        return tickets
 
-    def _answer(self, actors: list[int]) -> None:
-        started = time.perf_counter_ns()
-        control, arena = self._arena.control, self._arena
+    def _still_valid(self, tickets: list[Ticket]) -> list[Ticket]:
+        """Without those of actors that have been found dead, whose tree may have changed since.
+
+        A worker that has just replaced a dead one may also find requests before the orders that
+        tell it of their trees: they wait.
+        """
+        waiting = set(self._arena.waiting(self._worker))
+        return [t for t in tickets if t in waiting and t.tree in self._instances]
+
+    def _answer(self, tickets: list[Ticket], depth: int) -> None:
+        started = time.monotonic_ns()
         if self._weights.version != self._evaluator.version:
             self._evaluator.load(*self._weights.read())
-        requests = [
-            Request(
-                self._instances[int(control[actor, SLOT])],
-                arena.leaves[actor],
-                int(control[actor, COUNT]),
-            )
-            for actor in actors
-        ]
-        version = self._evaluator.evaluate_requests(requests)
-        arena.totals[BATCHES] += 1
-        arena.totals[LEAVES] += sum(request.count for request in requests)
-        arena.totals[BUSY_NS] += time.perf_counter_ns() - started
-        for actor in actors:
-            control[actor, VERSION] = version
-            control[actor, STATUS] = IDLE
-            arena.answers[actor].release()
+        leaves, instances = self._arena.leaves, self._instances
+        version = self._evaluator.evaluate_requests(
+            [Request(instances[t.tree], leaves[t.actor], t.rows) for t in tickets]
+        )
+        now = time.monotonic_ns()
+        count_batch(
+            self._arena.counts[self._worker],
+            self._arena.latencies[self._worker],
+            leaves=sum(ticket.rows for ticket in tickets),
+            depth=depth,
+            busy_ns=now - started,
+            latencies_ns=[now - ticket.posted_ns for ticket in tickets],
+            staleness=self._weights.version - version,
+        )
+        for ticket in tickets:
+            self._arena.answer(ticket, version)
 
     def _read_orders(self) -> None:
         while self._orders.poll():

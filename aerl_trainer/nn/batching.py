@@ -1,5 +1,6 @@
 """From numpy records to the network's tensors."""
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -9,9 +10,11 @@ import torch
 
 from aerl_trainer.nn.features import StaticFeatures
 from aerl_trainer.nn.network import GraphBatch, StateBatch
+from aerl_trainer.search.features import N_PAIR_FEATURES, N_STATE_FEATURES
 from aerl_trainer.search.leaves import LeafArrays
+from dagsched_env.kernels.jit import kernel
 
-__all__ = ["NetworkInputs", "Rows", "batch_graphs", "batch_states"]
+__all__ = ["HostBuffers", "NetworkInputs", "Rows", "batch_graphs", "batch_states", "pack_states"]
 
 
 def batch_graphs(graphs: Sequence[StaticFeatures], device: torch.device) -> GraphBatch:
@@ -53,31 +56,13 @@ class NetworkInputs(NamedTuple):
 
     @classmethod
     def of(cls, leaves: LeafArrays, count: int) -> "NetworkInputs":
-        """Views of the first ``count`` rows, cut to the widest one."""
+        """The first ``count`` rows, cut to the widest one; contiguous."""
         width = max(int(leaves.n_candidates[:count].max()), 1)
         return cls(
             leaves.n_candidates[:count],
-            leaves.candidates[:count, :width],
-            leaves.pair_features[:count, :width],
+            np.ascontiguousarray(leaves.candidates[:count, :width]),
+            np.ascontiguousarray(leaves.pair_features[:count, :width]),
             leaves.state_features[:count],
-        )
-
-    @classmethod
-    def join(cls, parts: "Sequence[NetworkInputs]") -> "NetworkInputs":
-        """One batch of several, padded to the widest."""
-        if len(parts) == 1:
-            return parts[0]
-        width = max(part.candidates.shape[1] for part in parts)
-
-        def padded(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-            missing = [(0, 0), (0, width - array.shape[1])] + [(0, 0)] * (array.ndim - 2)
-            return np.pad(array, missing)
-
-        return cls(
-            np.concatenate([part.n_candidates for part in parts]),
-            np.concatenate([padded(part.candidates) for part in parts]),
-            np.concatenate([padded(part.pair_features) for part in parts]),
-            np.concatenate([part.state_features for part in parts]),
         )
 
 
@@ -93,23 +78,97 @@ class Rows(NamedTuple):
     def of(cls, graph: npt.ArrayLike, sizes: Sequence[tuple[int, int]]) -> "Rows":
         """Rows for instances of the given (n, p), joined in this order."""
         n, p = np.array(sizes, dtype=np.int64).T
-        return cls(np.asarray(graph, dtype=np.int64), p, np.cumsum(n) - n, np.cumsum(p) - p)
+        return cls(np.asarray(graph, dtype=np.int64), p.copy(), np.cumsum(n) - n, np.cumsum(p) - p)
+
+
+class HostBuffers:
+    """Memory on the host's side of transfers, by name: allocated when first needed, then reused.
+
+    For a CUDA device it is page-locked, so that copies from and to it run beside the host; whoever
+    reuses a buffer waits for them first.
+
+    Args:
+        device: the other side.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
+        self._buffers: dict[str, torch.Tensor] = {}
+
+    def get(self, name: str, shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
+        """A contiguous tensor of this shape on the buffer ``name``; its contents are arbitrary."""
+        size = math.prod(shape)
+        buffer = self._buffers.get(name)
+        if buffer is None or buffer.numel() < size:
+            pinned = self.device.type == "cuda"
+            buffer = torch.empty(2 * size, dtype=dtype, pin_memory=pinned)
+            self._buffers[name] = buffer
+        return buffer[:size].view(*shape)
 
 
 def batch_states(inputs: NetworkInputs, rows: Rows, device: torch.device) -> StateBatch:
     """States as tensors; a terminal state has no candidates and an empty mask."""
-    mask = np.arange(inputs.candidates.shape[1]) < inputs.n_candidates[:, None]
-    actions = np.where(mask, inputs.candidates, 0)
-    p = rows.processors[rows.graph][:, None]
-    pair_features = np.where(mask[:, :, None], inputs.pair_features, np.float32(0))
-    return StateBatch(
-        task=_tensor(actions // p + rows.task_offset[rows.graph][:, None], device),
-        processor=_tensor(actions % p + rows.processor_offset[rows.graph][:, None], device),
-        graph=_tensor(rows.graph, device),
-        mask=_tensor(mask, device),
-        pair_features=_tensor(pair_features, device),
-        state_features=_tensor(inputs.state_features.copy(), device),
+    return pack_states([inputs], rows, HostBuffers(device))
+
+
+def pack_states(parts: Sequence[NetworkInputs], rows: Rows, buffers: HostBuffers) -> StateBatch:
+    """Several batches as one, padded to the widest, on the device of ``buffers``.
+
+    On the CPU the result lies in the buffers themselves: it is valid until they are used again. On
+    a CUDA device the copies are queued on the current stream.
+    """
+    shape = (rows.graph.shape[0], max(part.candidates.shape[1] for part in parts))
+    host = StateBatch(
+        task=buffers.get("task", shape, torch.int64),
+        processor=buffers.get("processor", shape, torch.int64),
+        graph=buffers.get("graph", shape[:1], torch.int64),
+        mask=buffers.get("mask", shape, torch.bool),
+        pair_features=buffers.get("pair", (*shape, N_PAIR_FEATURES), torch.float32),
+        state_features=buffers.get("state", (shape[0], N_STATE_FEATURES), torch.float32),
     )
+    arrays = [tensor.numpy() for tensor in host]
+    first = 0
+    for part in parts:
+        _pack_rows(first, *part, *rows, *arrays)
+        first += part.n_candidates.shape[0]
+    return StateBatch(*(tensor.to(buffers.device, non_blocking=True) for tensor in host))
+
+
+@kernel
+def _pack_rows(
+    first: int,
+    n_candidates: npt.NDArray[np.int32],
+    candidates: npt.NDArray[np.int32],
+    pair_features: npt.NDArray[np.float32],
+    state_features: npt.NDArray[np.float32],
+    graph: npt.NDArray[np.int64],
+    processors: npt.NDArray[np.int64],
+    task_offset: npt.NDArray[np.int64],
+    processor_offset: npt.NDArray[np.int64],
+    out_task: npt.NDArray[np.int64],
+    out_processor: npt.NDArray[np.int64],
+    out_graph: npt.NDArray[np.int64],
+    out_mask: npt.NDArray[np.bool_],
+    out_pair: npt.NDArray[np.float32],
+    out_state: npt.NDArray[np.float32],
+) -> None:
+    """Write a ``NetworkInputs`` from row ``first`` of a ``StateBatch`` on; padding is zero."""
+    for b in range(n_candidates.shape[0]):
+        row = first + b
+        g = graph[row]
+        out_graph[row] = g
+        out_state[row] = state_features[b]
+        p, k = processors[g], n_candidates[b]
+        for i in range(k):
+            action = candidates[b, i]
+            out_task[row, i] = action // p + task_offset[g]
+            out_processor[row, i] = action % p + processor_offset[g]
+            out_mask[row, i] = True
+            out_pair[row, i] = pair_features[b, i]
+        out_task[row, k:] = task_offset[g]
+        out_processor[row, k:] = processor_offset[g]
+        out_mask[row, k:] = False
+        out_pair[row, k:] = np.float32(0.0)
 
 
 def _tensor(array: npt.NDArray[Any], device: torch.device) -> torch.Tensor:

@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ import torch
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from aerl_trainer.config import NetworkConfig
-from aerl_trainer.nn.batching import NetworkInputs, Rows, batch_graphs, batch_states
+from aerl_trainer.nn.batching import HostBuffers, NetworkInputs, Rows, batch_graphs, pack_states
 from aerl_trainer.nn.features import static_features
 from aerl_trainer.nn.network import Embedding, Network
 from aerl_trainer.search.leaves import LeafArrays
@@ -33,6 +34,9 @@ class Request:
 class TorchEvaluator:
     """The in-process backend of inference, and the inside of the server.
 
+    On a CUDA device everything runs on one stream of its own, between page-locked buffers that are
+    reused, and the host waits once for each batch.
+
     Args:
         network: its weights are replaced by ``load``; never trained here.
         device: where it runs.
@@ -40,13 +44,18 @@ class TorchEvaluator:
 
     def __init__(self, network: Network, device: torch.device | str = "cpu") -> None:
         self._device = torch.device(device)
-        self._network = network.to(self._device).eval()
+        self._stream: torch.cuda.Stream | None = None
+        if self._device.type == "cuda":
+            self._stream = torch.cuda.Stream(self._device)  # type: ignore[no-untyped-call]
+        self._buffers = HostBuffers(self._device)
+        with self._on_stream():
+            self._network = network.to(self._device).eval()
         self._embeddings: OrderedDict[str, Embedding] = OrderedDict()
         self.version = 0
 
     def load(self, weights: npt.NDArray[np.float32], version: int) -> None:
         """Take new weights, as made by ``flat_weights``."""
-        with torch.no_grad():
+        with torch.no_grad(), self._on_stream():
             vector = torch.from_numpy(weights.copy()).to(self._device)
             vector_to_parameters(vector, self._network.parameters())
         self._embeddings.clear()
@@ -59,16 +68,38 @@ class TorchEvaluator:
     @torch.inference_mode()
     def evaluate_requests(self, requests: Sequence[Request]) -> int:
         """Evaluate the leaves of several problems in one pass of the decoder."""
-        embedding = _join([self._embed(request.instance) for request in requests])
-        inputs = [NetworkInputs.of(request.leaves, request.count) for request in requests]
+        instances = {request.instance.fingerprint: request.instance for request in requests}
+        index = {key: i for i, key in enumerate(instances)}
         rows = Rows.of(
-            np.repeat(np.arange(len(requests)), [request.count for request in requests]),
-            [request.instance.comp.shape for request in requests],
+            np.repeat(
+                [index[request.instance.fingerprint] for request in requests],
+                [request.count for request in requests],
+            ),
+            [instance.comp.shape for instance in instances.values()],
         )
-        states = batch_states(NetworkInputs.join(inputs), rows, self._device)
-        logits, prediction = self._network.decode(embedding, states)
-        self._scatter(requests, logits.cpu().numpy(), prediction.cpu().numpy())
+        inputs = [NetworkInputs.of(request.leaves, request.count) for request in requests]
+        with self._on_stream():
+            embedding = _join([self._embed(instance) for instance in instances.values()])
+            states = pack_states(inputs, rows, self._buffers)
+            outputs = self._network.decode(embedding, states)
+            logits, prediction = self._to_host(*outputs)
+        _scatter(requests, logits, prediction)
         return self.version
+
+    def _on_stream(self) -> AbstractContextManager[object]:
+        return nullcontext() if self._stream is None else torch.cuda.stream(self._stream)
+
+    def _to_host(
+        self, logits: torch.Tensor, prediction: torch.Tensor
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        """Both outputs, once everything queued before is done."""
+        results = []
+        for name, tensor in (("logits", logits), ("prediction", prediction)):
+            host = self._buffers.get(name, tensor.shape, tensor.dtype)
+            results.append(host.copy_(tensor, non_blocking=True).numpy())
+        if self._stream is not None:
+            self._stream.synchronize()
+        return results[0], results[1]
 
     def _embed(self, instance: Instance) -> Embedding:
         key = instance.fingerprint
@@ -79,20 +110,6 @@ class TorchEvaluator:
                 self._embeddings.popitem(last=False)
         self._embeddings.move_to_end(key)
         return self._embeddings[key]
-
-    @staticmethod
-    def _scatter(
-        requests: Sequence[Request],
-        logits: npt.NDArray[np.float32],
-        prediction: npt.NDArray[np.float32],
-    ) -> None:
-        first = 0
-        for request in requests:
-            leaves, count = request.leaves, request.count
-            width = min(logits.shape[1], leaves.logits.shape[1])
-            leaves.logits[:count, :width] = logits[first : first + count, :width]
-            leaves.prediction[:count] = prediction[first : first + count]
-            first += count
 
 
 def flat_weights(network: Network) -> npt.NDArray[np.float32]:
@@ -111,3 +128,17 @@ def _join(parts: Sequence[Embedding]) -> Embedding:
     if len(parts) == 1:
         return parts[0]
     return Embedding(*(torch.cat(tensors) for tensors in zip(*parts, strict=True)))
+
+
+def _scatter(
+    requests: Sequence[Request],
+    logits: npt.NDArray[np.float32],
+    prediction: npt.NDArray[np.float32],
+) -> None:
+    first = 0
+    for request in requests:
+        leaves, count = request.leaves, request.count
+        width = min(logits.shape[1], leaves.logits.shape[1])
+        leaves.logits[:count, :width] = logits[first : first + count, :width]
+        leaves.prediction[:count] = prediction[first : first + count]
+        first += count

@@ -27,6 +27,10 @@ class Status:
     simulations_per_s: float | None = None
     mean_batch: float | None = None
     """Leaves per evaluation of the network."""
+    latency_ms: float | None = None
+    """Mean time that a mini-batch waits for its evaluation."""
+    busy: float | None = None
+    """Share of the time that those who evaluate do so, in [0, 1]."""
     loss: float | None = None
     slr_vs_heft: float | None = None
     """Latest validation: mean of makespan / HEFT's makespan."""
@@ -133,6 +137,8 @@ def _cells(status: Status) -> Iterator[tuple[str, str]]:
     yield "tasks", str(status.tasks)
     yield "sims/s", _number(status.simulations_per_s, ".0f")
     yield "batch", _number(status.mean_batch, ".1f")
+    yield "eval ms", _number(status.latency_ms, ".1f")
+    yield "busy", _number(status.busy, ".0%")
     yield "loss", _number(status.loss, ".3f")
     yield "SLR/HEFT", _number(status.slr_vs_heft, ".4f")
     yield "level", f"{status.level + 1}/{status.levels}"

@@ -23,8 +23,8 @@ PACKAGES = ("aerl-ds", "gymnasium", "networkx", "numba", "numpy", "torch")
 class RunDirectory:
     """Names of the files of a run; ``create`` makes them.
 
-    ``config.toml`` (every setting), ``system.json`` (see ``system_info``), ``metrics.jsonl``,
-    ``tb/`` for TensorBoard, ``logs/`` one file a process, ``checkpoints/``.
+    ``config.toml`` (every setting), ``system.json`` (see ``system_info``; and notes),
+    ``metrics.jsonl``, ``tb/`` for TensorBoard, ``logs/`` one file a process, ``checkpoints/``.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -62,6 +62,18 @@ class RunDirectory:
             _write(self.config_file, tomli_w.dumps(settings.to_dict(config)))
         except OSError as error:
             raise DAGSchedError(f"{error.filename or self.path}: {error.strerror}") from None
+
+    def note(self, name: str, value: Any) -> None:
+        """Add one thing to ``system.json`` that is known only once the run has begun.
+
+        Raises:
+            DAGSchedError: the file cannot be read or written.
+        """
+        try:
+            record = json.loads(self.system_file.read_text(encoding="utf-8"))
+            _write(self.system_file, json.dumps({**record, name: value}, indent=2) + "\n")
+        except (OSError, ValueError) as error:
+            raise DAGSchedError(f"{self.system_file}: {error}") from None
 
 
 def system_info() -> dict[str, Any]:

@@ -1,54 +1,48 @@
-"""Actors and the inference worker as processes of this machine; the only file that starts any.
+"""Actors and the inference workers as processes of this machine.
 
 A dead process is replaced. What a dead actor had in flight is undone from its journal; a tree whose
-writer died in mid-write is searched again from the start; a dead inference worker finds the
-requests that wait for it in the arena.
+writer died in mid-write is searched again from the start, with the best schedule it still holds;
+the successor of a dead inference worker finds the requests that wait for it in the arena.
 """
 
 import contextlib
 import multiprocessing
 import os
 import time
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
+from multiprocessing.connection import wait
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from aerl_trainer.config import Config
-from aerl_trainer.inference.arena import BATCHES, LEAVES, Arena
+from aerl_trainer.inference.arena import Arena
+from aerl_trainer.inference.choice import choose_backend
+from aerl_trainer.inference.devices import resolve_devices
 from aerl_trainer.inference.weights import WeightBuffer
 from aerl_trainer.nn.evaluator import weight_count
 from aerl_trainer.records import Task
 from aerl_trainer.runtime.actor import Assignment, Released
+from aerl_trainer.runtime.children import Child, cause_of_death, dismiss, start_child
 from aerl_trainer.runtime.pool import Finished, PoolStats
 from aerl_trainer.runtime.processes import Backend, ChildSpec, run_actor, run_server
 from aerl_trainer.search.alone import report_of
 from aerl_trainer.search.kernels import forget
-from aerl_trainer.search.tree import BROKEN, OUTCOME, WRITER, SharedTree, TreeSize
+from aerl_trainer.search.tree import BROKEN, OUTCOME, SIMS_DONE, WRITER, SharedTree, TreeSize
 from aerl_trainer.shared_memory import sweep_stale
+from dagsched_env.errors import InvalidScheduleError
 from dagsched_env.schedule import Schedule
 
 __all__ = ["ProcessPool", "SearchPoolError"]
 
-MAX_RESTARTS = 20
-JOIN_S = 2.0
-"""How long a child may take to leave when asked; nothing is lost when it is killed."""
-THREAD_LIMITS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+FRUITLESS_DEATHS = 5
+"""Deaths per child that end the run, if no search gets any further between them."""
 
 
 class SearchPoolError(RuntimeError):
     """The processes keep dying; the message says where their logs are."""
-
-
-@dataclass
-class _Child:
-    process: BaseProcess
-    connection: "Connection[Any, Any]"
 
 
 @dataclass
@@ -61,6 +55,8 @@ class _Slot:
     incumbent: Schedule | None = None
     generation: int = 0
     started: float = 0.0
+    furthest: int = 0
+    """Most simulations that a tree of the task has held at a death."""
     members: set[int] = field(default_factory=set)
     """Actors that work on the tree and have not released it."""
 
@@ -71,7 +67,7 @@ class ProcessPool:
     Args:
         config: sizes of everything.
         max_tasks: largest problem that will be submitted.
-        backend: who evaluates leaves.
+        backend: who evaluates leaves; ``"auto"`` measures which is faster here and now.
         explore: root noise, as in training.
         guests: workers of the caller's own process that will join the searches; their journal
             rows follow those of the actors.
@@ -83,23 +79,48 @@ class ProcessPool:
         config: Config,
         max_tasks: int,
         *,
-        backend: Backend,
+        backend: Backend | Literal["auto"],
         explore: bool,
         guests: int = 0,
         log_dir: Path | None = None,
     ) -> None:
         sweep_stale()
-        self._config, self._backend, self._explore = config, backend, explore
-        self._log_dir = log_dir
+        self._config, self._explore, self._log_dir = config, explore, log_dir
+        self._backend, self._why = (
+            choose_backend(config, max_tasks)
+            if backend == "auto"
+            else (backend, f"{backend}, as set")
+        )
         self._context = multiprocessing.get_context("spawn")
         search, actors = config.search, config.run.actors
+        self._devices: list[str] = []
+        if self._backend == "server":
+            self._devices = resolve_devices(config.inference.devices)[:actors]
         size = TreeSize.for_search(search, actors + guests, max_tasks)
-        self._slots = [_Slot(SharedTree.create(size)) for _ in range(config.run.trees_in_flight)]
-        self._arena = Arena.create(self._context, actors, search.batch_size, search.max_children)
-        self._weights = WeightBuffer.create(weight_count(config.network))
-        self._restarts = 0
-        self._actors = [self._start_actor(index) for index in range(actors)]
-        self._server = self._start_server() if backend == "server" else None
+        self._restarts = self._fruitless = 0
+        self._slots: list[_Slot] = []
+        self._actors: list[Child] = []
+        self._servers: list[Child] = []
+        with contextlib.ExitStack() as made:  # goes again if the rest cannot be had
+            for _ in range(config.run.trees_in_flight):
+                self._slots.append(_Slot(SharedTree.create(size)))
+                made.callback(self._slots[-1].tree.close)
+            self._arena = Arena.create(
+                self._context,
+                actors,
+                search.batch_size,
+                search.max_children,
+                workers=len(self._devices) or actors,
+            )
+            made.callback(self._arena.close)
+            self._weights = WeightBuffer.create(weight_count(config.network))
+            made.callback(self._weights.close)
+            made.callback(self._dismiss_children)
+            for index in range(actors):
+                self._actors.append(self._start_actor(index))
+            for worker in range(len(self._devices)):
+                self._servers.append(self._start_server(worker))
+            self._resources = made.pop_all()
 
     # -- tasks -----------------------------------------------------------------------------------
 
@@ -112,6 +133,7 @@ class ProcessPool:
         index = next(i for i, slot in enumerate(self._slots) if slot.task is None)
         slot = self._slots[index]
         slot.task, slot.tail_weight, slot.incumbent = task, tail_weight, incumbent
+        slot.furthest = 0
         self._begin(index)
 
     def wait(self, timeout: float) -> Finished | None:
@@ -134,28 +156,25 @@ class ProcessPool:
 
     def release(self, finished: Finished) -> None:
         self._slots[finished.slot].task = None
+        self._fruitless = 0
 
     def publish(self, weights: npt.NDArray[np.float32]) -> None:
         self._weights.publish(weights)
 
     def stats(self) -> PoolStats:
-        totals = self._arena.totals
-        return PoolStats(int(totals[BATCHES]), int(totals[LEAVES]), self._restarts)
+        return PoolStats(self._restarts, self._why, self._arena.totals())
 
     def actor_pids(self) -> list[int]:
         """For supervision and fault injection."""
         return [int(child.process.pid or 0) for child in self._actors]
 
-    def server_pid(self) -> int | None:
-        return None if self._server is None else self._server.process.pid
+    def server_pids(self) -> list[int]:
+        """Of the inference workers; none unless the backend is ``"server"``."""
+        return [int(child.process.pid or 0) for child in self._servers]
 
     def close(self) -> None:
-        _dismiss(self._actors)  # before the server: they may wait for an answer of it
-        _dismiss([self._server] if self._server else [])
-        for slot in self._slots:
-            slot.tree.close()
-        self._arena.close()
-        self._weights.close()
+        """End the children, by force where one hangs, and free the memory; may be called again."""
+        self._resources.close()
 
     # -- slots -----------------------------------------------------------------------------------
 
@@ -167,8 +186,9 @@ class ProcessPool:
         slot.started = time.perf_counter()
         slot.tree.reset()
         if slot.incumbent is not None:
-            slot.tree.offer(slot.incumbent)
-        self._tell_server(index)
+            slot.tree.offer(slot.task.instance, slot.incumbent)
+        for worker in range(len(self._servers)):
+            self._send_instance(index, worker)
         slot.members.clear()
         for actor in range(len(self._actors)):
             self._assign(index, actor)
@@ -185,21 +205,22 @@ class ProcessPool:
             self._explore,
             self._backend != "prior",
         )
-        with contextlib.suppress(OSError):  # a dead one is replaced in `_handle`
+        slot.members.add(actor)  # first: one that knows of the tree and is none would write on
+        with contextlib.suppress(OSError):  # a dead one is replaced, and left out, in `_handle`
             self._actors[actor].connection.send(assignment)
-            slot.members.add(actor)
 
-    def _tell_server(self, index: int) -> None:
+    def _send_instance(self, index: int, worker: int) -> None:
         task = self._slots[index].task
-        if self._server is not None and task is not None:
-            with contextlib.suppress(OSError):
-                self._server.connection.send((index, task.instance))
+        if task is not None:
+            with contextlib.suppress(OSError):  # a dead one is replaced in `_handle`
+                self._servers[worker].connection.send((index, task.instance))
 
     def _next_finished(self) -> Finished | None:
         for index, slot in enumerate(self._slots):
             if slot.task is None or slot.members or not slot.tree.finished:
                 continue
             if slot.tree.counter(OUTCOME) == BROKEN:
+                slot.incumbent = _salvage(slot.tree, slot.task, slot.incumbent)
                 self._begin(index)
                 continue
             elapsed = time.perf_counter() - slot.started
@@ -210,7 +231,7 @@ class ProcessPool:
 
     def _sources(self) -> list[Any]:
         """Everything that can wake the parent: messages and deaths."""
-        children = [*self._actors, *([self._server] if self._server else [])]
+        children = [*self._actors, *self._servers]
         connections = [child.connection for child in self._actors]
         return connections + [child.process.sentinel for child in children]
 
@@ -220,14 +241,11 @@ class ProcessPool:
                 self._read(index, child)
             if child.process.sentinel in woken:
                 self._replace_actor(index)
-        if self._server is not None and self._server.process.sentinel in woken:
-            self._count_restart("the inference worker")
-            self._server.connection.close()
-            self._server = self._start_server()
-            for index in range(len(self._slots)):
-                self._tell_server(index)
+        for worker, child in enumerate(self._servers):
+            if child.process.sentinel in woken:
+                self._replace_server(worker)
 
-    def _read(self, actor: int, child: _Child) -> None:
+    def _read(self, actor: int, child: Child) -> None:
         with contextlib.suppress(EOFError, OSError):
             while child.connection.poll():
                 message: Released = child.connection.recv()
@@ -237,7 +255,7 @@ class ProcessPool:
 
     def _replace_actor(self, index: int) -> None:
         """Undo what the dead actor had in flight, and start another in its place."""
-        self._count_restart(f"actor {index}")
+        self._count_death(self._actors[index])
         self._arena.clear(index)
         for slot in self._slots:
             with slot.tree.lock:
@@ -252,20 +270,40 @@ class ProcessPool:
             if slot.task is not None and not slot.tree.finished:
                 self._assign(number, index)
 
-    def _count_restart(self, who: str) -> None:
-        self._restarts += 1
-        if self._restarts > MAX_RESTARTS:
-            where = f"; see {self._log_dir}" if self._log_dir else ""
-            raise SearchPoolError(f"{who} died, the {self._restarts}th death of this run{where}")
+    def _replace_server(self, worker: int) -> None:
+        """Start another in place of a dead inference worker, and tell it of all open tasks."""
+        self._count_death(self._servers[worker])
+        self._servers[worker].connection.close()
+        self._servers[worker] = self._start_server(worker)
+        for index in range(len(self._slots)):
+            self._send_instance(index, worker)
 
-    def _start_actor(self, index: int) -> _Child:
+    def _dismiss_children(self) -> None:
+        dismiss(self._actors)  # before the server: they may wait for an answer of it
+        dismiss(self._servers)
+
+    def _count_death(self, child: Child) -> None:
+        """End the run once children do nothing but die."""
+        self._restarts += 1
+        self._fruitless += 1
+        for slot in self._slots:
+            done = slot.tree.counter(SIMS_DONE)
+            if slot.task is not None and done > slot.furthest:
+                slot.furthest, self._fruitless = done, 0
+        if self._fruitless > FRUITLESS_DEATHS * (len(self._actors) + len(self._servers)):
+            raise SearchPoolError(
+                f"{child.process.name} {cause_of_death(child)}, "
+                f"death number {self._fruitless} without progress in between"
+                + (f"; see {self._log_dir}" if self._log_dir else "")
+            )
+
+    def _start_actor(self, index: int) -> Child:
         return self._start(run_actor, f"actor-{index}", index)
 
-    def _start_server(self) -> _Child:
-        return self._start(run_server, "inference")
+    def _start_server(self, worker: int) -> Child:
+        return self._start(run_server, f"inference-{worker}", worker, self._devices[worker])
 
-    def _start(self, target: Any, name: str, *arguments: Any) -> _Child:
-        here, there = self._context.Pipe()
+    def _start(self, target: Any, name: str, *arguments: Any) -> Child:
         spec = ChildSpec(
             parent_pid=os.getpid(),
             log_path=self._log_dir / f"{name}.log" if self._log_dir else None,
@@ -276,39 +314,14 @@ class ProcessPool:
             arena=self._arena.handle,
             weights=self._weights.handle,
         )
-        process = self._context.Process(
-            target=target, args=(spec, *arguments, there), name=name, daemon=True
-        )
-        with _single_threaded():
-            process.start()
-        there.close()
-        return _Child(process, here)
+        return start_child(self._context, target, name, spec, *arguments)
 
 
-@contextlib.contextmanager
-def _single_threaded() -> Iterator[None]:
-    """Children inherit one thread per numeric library: they are the parallelism themselves."""
-    before = {name: os.environ.get(name) for name in THREAD_LIMITS}
-    os.environ.update(dict.fromkeys(THREAD_LIMITS, "1"))
+def _salvage(tree: SharedTree, task: Task, known: Schedule | None) -> Schedule | None:
+    """The better of a broken tree's schedule, unless it is half written, and the one known."""
+    found = tree.incumbent(task.instance.n_tasks, algorithm="tree")
     try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-
-
-def _dismiss(children: Sequence[_Child]) -> None:
-    """Ask children to leave, all at once; kill those that are still there ``JOIN_S`` later."""
-    for child in children:
-        with contextlib.suppress(OSError):
-            child.connection.send(None)
-    deadline = time.monotonic() + JOIN_S
-    for child in children:
-        child.process.join(max(0.0, deadline - time.monotonic()))
-        if child.process.is_alive():
-            child.process.kill()
-            child.process.join()
-        child.connection.close()
+        found.validate(task.instance)
+    except InvalidScheduleError:
+        return known
+    return found if known is None or found.makespan < known.makespan else known

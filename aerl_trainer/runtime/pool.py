@@ -6,6 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from aerl_trainer.config import Config
+from aerl_trainer.inference.inline import InlineEvaluator
+from aerl_trainer.inference.metrics import InferenceTotals
 from aerl_trainer.nn.evaluator import TorchEvaluator
 from aerl_trainer.nn.network import Network
 from aerl_trainer.records import SearchReport, Task
@@ -27,11 +29,11 @@ class Finished(NamedTuple):
 class PoolStats(NamedTuple):
     """Totals since the start."""
 
-    batches: int
-    """Passes of the network over leaves."""
-    leaves: int
     restarts: int
     """Processes that died and were replaced."""
+    backend: str
+    """Who evaluates leaves, and why."""
+    inference: InferenceTotals
 
 
 class SearchPool(Protocol):
@@ -70,9 +72,12 @@ class LockstepPool:
 
     def __init__(self, config: Config) -> None:
         self._config = config.search
-        self._evaluator = TorchEvaluator(Network(config.network))
+        self._network = TorchEvaluator(Network(config.network))
+        self._totals = InferenceTotals.zero(1)
+        self._evaluator = InlineEvaluator(
+            self._network, None, self._totals.counts[0], self._totals.latencies[0]
+        )
         self._queue: list[tuple[Task, float]] = []
-        self._leaves = self._batches = 0
 
     @property
     def free(self) -> int:
@@ -89,18 +94,16 @@ class LockstepPool:
         tree, report = search_alone(
             task, self._evaluator, self._config, tail_weight=tail_weight, explore=True
         )
-        self._leaves += report.simulations
-        self._batches += -(-report.simulations // self._config.batch_size)
         return Finished(0, task, tree, report)
 
     def release(self, finished: Finished) -> None:
         finished.tree.close()
 
     def publish(self, weights: npt.NDArray[np.float32]) -> None:
-        self._evaluator.load(weights, self._evaluator.version + 1)
+        self._network.load(weights, self._network.version + 1)
 
     def stats(self) -> PoolStats:
-        return PoolStats(self._batches, self._leaves, 0)
+        return PoolStats(0, "inline, in lock-step with the learner", self._totals.copy())
 
     def close(self) -> None:
         self._queue.clear()

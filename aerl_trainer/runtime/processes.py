@@ -20,7 +20,7 @@ from aerl_trainer.shared_memory import BlockHandle
 __all__ = ["Backend", "ChildSpec", "run_actor", "run_server"]
 
 Backend = Literal["server", "inline", "prior"]
-"""Who evaluates leaves: the inference worker, the actor's own network, or no network at all."""
+"""Who evaluates leaves: inference workers, the actor's own network, or no network at all."""
 
 
 class ChildSpec(NamedTuple):
@@ -48,23 +48,23 @@ def run_actor(spec: ChildSpec, index: int, parent: "Connection[Any, Any]") -> No
         print(f"actor {index}: {ended!r}", file=sys.stderr)
 
 
-def run_server(spec: ChildSpec, orders: "Connection[Any, Any]") -> None:
-    """Body of the inference worker."""
+def run_server(spec: ChildSpec, worker: int, device: str, orders: "Connection[Any, Any]") -> None:
+    """Body of inference worker number ``worker``."""
     running = _prepare(spec)
     import torch
 
-    from aerl_trainer.inference.server import InferenceServer, pick_device
+    from aerl_trainer.inference.server import InferenceServer
     from aerl_trainer.nn.evaluator import TorchEvaluator
     from aerl_trainer.nn.network import Network
 
     torch.set_num_threads(1)
-    evaluator = TorchEvaluator(Network(spec.network), pick_device(spec.inference.device))
+    evaluator = TorchEvaluator(Network(spec.network), device)
     arena = Arena.attach(spec.arena)
     weights = WeightBuffer.attach(spec.weights)
     try:
-        InferenceServer(arena, weights, evaluator, orders, spec.inference, running).serve()
+        InferenceServer(arena, worker, weights, evaluator, orders, spec.inference, running).serve()
     except EOFError as ended:
-        print(f"inference worker: {ended!r}", file=sys.stderr)
+        print(f"inference worker {worker}: {ended!r}", file=sys.stderr)
 
 
 def _prepare(spec: ChildSpec) -> Callable[[], bool]:
@@ -93,6 +93,9 @@ def _evaluator_factory(
 
     torch.set_num_threads(1)
     inline = InlineEvaluator(
-        TorchEvaluator(Network(spec.network)), WeightBuffer.attach(spec.weights)
+        TorchEvaluator(Network(spec.network)),
+        WeightBuffer.attach(spec.weights),
+        arena.counts[index],
+        arena.latencies[index],
     )
     return lambda tree: inline

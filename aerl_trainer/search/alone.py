@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from aerl_trainer.config import SearchConfig
 from aerl_trainer.records import SearchReport, Task
+from aerl_trainer.search.commitment import commit
 from aerl_trainer.search.leaves import Evaluator, PriorEvaluator, allocate_leaves
 from aerl_trainer.search.tree import (
     N_NODES,
@@ -27,9 +28,9 @@ def search_alone(
     tail_weight: float,
     explore: bool,
     incumbent: Schedule | None = None,
-    keep_going: Callable[[], bool] = lambda: True,
+    spent: Callable[[], float] = lambda: 0.0,
 ) -> tuple[SharedTree, SearchReport]:
-    """Grow a tree until it is finished, or until ``keep_going()`` is False between mini-batches.
+    """Grow a tree until it is finished, or until ``spent()`` reaches 1 between two mini-batches.
 
     Args:
         task: the problem and its seed.
@@ -38,7 +39,7 @@ def search_alone(
         tail_weight: λ.
         explore: root noise, as in training.
         incumbent: a known schedule that the result must not be worse than.
-        keep_going: a stopping criterion on top of the budget.
+        spent: share used up of a limit other than the budget of simulations, such as time.
 
     Returns:
         The tree, in private memory, and what happened.
@@ -47,7 +48,7 @@ def search_alone(
     tree = SharedTree.local(TreeSize.for_search(config, 1, task.instance.n_tasks))
     tree.reset()
     if incumbent is not None:
-        tree.offer(incumbent)
+        tree.offer(task.instance, incumbent)
     worker = SearchWorker(
         0,
         task,
@@ -58,8 +59,9 @@ def search_alone(
         explore=explore,
         network=not isinstance(evaluator, PriorEvaluator),
     )
-    while not tree.finished and keep_going():
+    while not tree.finished and (share := spent()) < 1.0:
         worker.run_batch(tail_weight)
+        commit(tree, task.instance.n_tasks, config, share)
     return tree, report_of(task, tree, time.perf_counter() - started)
 
 
@@ -68,9 +70,11 @@ def report_of(task: Task, tree: SharedTree, elapsed_s: float) -> SearchReport:
     return SearchReport(
         task_id=task.id,
         simulations=tree.counter(SIMS_DONE),
+        simulations_by_actor=tuple(tree.arrays.actor_simulations.tolist()),
         terminal_paths=tree.counter(TERMINAL_PATHS),
         nodes=tree.counter(N_NODES),
         best_makespan=tree.best_makespan,
+        optimal=tree.proved,
         outcome=tree.outcome,
         elapsed_s=elapsed_s,
     )

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dagsched_env.bounds import lower_bounds, tails
 from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Floats, InstanceArrays
 
@@ -27,10 +28,18 @@ class SearchContext(NamedTuple):
     rank_scale: float
     """Unit of the network's features: the largest rank_u, so the mean critical path."""
     tail_sigma: float
+    floor: float
+    """No schedule is shorter (time)."""
+    after: Floats
+    """[n, p] least time between the finish of task t on q and the end of any schedule; inf where t
+    may not run on q."""
+    least_after: Floats
+    """[n] the same wherever t runs."""
 
 
 def make_context(instance: Instance) -> SearchContext:
     """Static ranks, tables and scales of an instance."""
+    after = tails(instance)
     shrink = min(1.0, (REFERENCE_SIZE / instance.n_tasks) ** SIGMA_DECAY)
     return SearchContext(
         g=instance.arrays,
@@ -39,4 +48,7 @@ def make_context(instance: Instance) -> SearchContext:
         cp_min=float(instance.time_scale),
         rank_scale=float(np.max(instance.rank_u)) or 1.0,
         tail_sigma=TAIL_SIGMA * shrink,
+        floor=lower_bounds(instance).best,
+        after=after,
+        least_after=after.min(axis=1),
     )

@@ -1,15 +1,29 @@
 """Select, expand and back up on the shared tree. The caller holds the tree's lock throughout.
 
-A simulation is three steps: ``gather`` selects a leaf by PUCT and marks its path as in flight;
+A simulation is three steps: ``gather`` selects a leaf and marks its path as in flight;
 the actor evaluates the leaf without the lock; ``commit`` expands it and backs its value up.
 Selection is WU-UCT (Liu et al. 2020): simulations in flight count in the exploration term alone.
+Visits of terminal states, which need no network, are not held back while network leaves wait: each
+terminal state is visited once, in the same mini-batch as other leaves, and is finished after that.
+
+With ``Rules.prune`` it is a branch and bound too: a node whose lower bound reaches the best
+makespan known is as good as finished. As the best falls, more is; that nothing is left below a node
+is found when selection comes there, and it is closed then.
 """
 
 import numpy as np
 import numpy.typing as npt
 
 from aerl_trainer.search.leaves import LeafArrays
+from aerl_trainer.search.selection import (
+    Rules,
+    halving_edge,
+    is_finished,
+    most_visited_edge,
+    puct_edge,
+)
 from aerl_trainer.search.tree import (
+    BEST_MAKESPAN,
     BROKEN,
     CAP,
     COMPLETE,
@@ -19,6 +33,7 @@ from aerl_trainer.search.tree import (
     N_EDGES,
     N_NODES,
     NEW,
+    NO_EDGE,
     NO_NODE,
     OUTCOME,
     Q_MAX,
@@ -29,22 +44,18 @@ from aerl_trainer.search.tree import (
     SOLVED,
     TERMINAL,
     TERMINAL_PATHS,
+    TOP,
     WRITER,
     TreeArrays,
+    cut_off,
 )
-from dagsched_env.kernels.jit import kernel
+from dagsched_env.kernels.jit import inlined, kernel
 
 __all__ = ["commit", "forget", "gather"]
 
-RANGE_FLOOR = 1e-3
-"""Smallest range (in SLR) over which Q is normalised: below it differences are noise."""
-NO_EDGE = -1
-
 
 @kernel
-def gather(
-    t: TreeArrays, actor: int, limit: int, budget: int, c_puct: float, best_weight: float
-) -> int:
+def gather(t: TreeArrays, actor: int, limit: int, rules: Rules) -> int:
     """Put up to ``limit`` leaves in flight for ``actor``; returns how many.
 
     It ends early at a collision with a leaf that is in flight already. The last edge of each path
@@ -56,24 +67,24 @@ def gather(
     if t.counters[OUTCOME] != RUNNING:
         return 0
     t.counters[WRITER] = actor + 1
-    completing = t.counters[SIMS_DONE] >= budget
+    cut = _cut(t.scalars, rules.prune)
     count = 0
-    while count < limit:
-        found, edge = _select(t, completing, c_puct, best_weight)
+    top = _retreat(t, cut)
+    while count < limit and not is_finished(t.status[top], t.lower_bound[top], cut):
+        found, edge = _select(t, rules, cut)
         if not found:
             break
         t.journal_edge[actor, count] = edge
         _add_in_flight(t, edge, 1)
         count += 1
     t.journal_count[actor] = count
+    _check_trigger(t, rules)
     t.counters[WRITER] = 0
     return count
 
 
 @kernel
-def commit(
-    t: TreeArrays, actor: int, leaves: LeafArrays, budget: int, min_paths: int, cap: int
-) -> None:
+def commit(t: TreeArrays, actor: int, leaves: LeafArrays, rules: Rules) -> None:
     """Expand and back up the evaluated leaves of ``actor``'s journal, then check the trigger.
 
     The tree is complete when the budget AND the minimum of terminal paths are reached; it also
@@ -83,11 +94,13 @@ def commit(
         t.counters[OUTCOME] = BROKEN
         return
     t.counters[WRITER] = actor + 1
+    cut = _cut(t.scalars, rules.prune)
     for b in range(t.journal_count[actor]):
         edge = t.journal_edge[actor, b]
         node = ROOT if edge == NO_EDGE else t.edge_child[edge]
         if node != NO_NODE:
             t.raw_value[node] = leaves.value[b]
+            t.lower_bound[node] = leaves.least_makespan[b]
             if leaves.terminal[b]:
                 t.status[node] = TERMINAL
             else:
@@ -95,11 +108,12 @@ def commit(
         _add_in_flight(t, edge, -1)
         _back_up(t, edge, leaves.value[b], leaves.best[b])
         t.counters[SIMS_DONE] += 1
-        if leaves.terminal[b]:
-            t.counters[TERMINAL_PATHS] += 1
-            _mark_solved(t, node)
+        t.actor_simulations[actor] += 1
+        t.counters[TERMINAL_PATHS] += leaves.terminal[b]
+        if node != NO_NODE and is_finished(t.status[node], t.lower_bound[node], cut):
+            _close_ancestors(t, node, cut)
     t.journal_count[actor] = 0
-    _check_trigger(t, budget, min_paths, cap)
+    _check_trigger(t, rules)
     t.counters[WRITER] = 0
 
 
@@ -115,18 +129,38 @@ def forget(t: TreeArrays, actor: int) -> None:
     t.journal_count[actor] = 0
 
 
-@kernel
-def _select(t: TreeArrays, completing: bool, c_puct: float, best_weight: float) -> tuple[bool, int]:
+@inlined
+def _retreat(t: TreeArrays, cut: float) -> int:
+    """Take back what has been committed as far as nothing is left to find below it."""
+    top = t.counters[TOP]
+    while top != ROOT and is_finished(t.status[top], t.lower_bound[top], cut):
+        top = t.edge_parent[t.parent_edge[top]]
+    t.counters[TOP] = top
+    return top  # type: ignore[no-any-return]
+
+
+@inlined
+def _select(t: TreeArrays, rules: Rules, cut: float) -> tuple[bool, int]:
     """Walk to a leaf and claim it. Returns whether one was free, and the last edge to it.
 
     Where the tree is full the last edge stays without a child: the simulation still counts.
     """
-    node, edge = ROOT, NO_EDGE
+    completing = t.counters[SIMS_DONE] >= rules.budget
+    top = t.counters[TOP]
+    node, edge = top, t.parent_edge[top]
     while t.status[node] == EXPANDED:
+        edge = NO_EDGE
         if completing:
-            edge = _most_visited_edge(t, node)
-        else:
-            edge = _puct_edge(t, node, c_puct, best_weight)
+            edge = most_visited_edge(t, node, cut)
+        elif node == ROOT and rules.considered > 0:
+            edge = halving_edge(t, rules, cut)
+        if edge == NO_EDGE:
+            edge = puct_edge(t, node, rules.c_puct, rules.best_weight, cut)
+        if edge == NO_EDGE:  # cut off since it was expanded: start again without it
+            _close(t, node)
+            _close_ancestors(t, node, cut)
+            node, edge = top, t.parent_edge[top]
+            continue
         if t.edge_child[edge] == NO_NODE:
             if t.counters[N_NODES] == t.status.shape[0]:
                 return True, edge
@@ -139,67 +173,24 @@ def _select(t: TreeArrays, completing: bool, c_puct: float, best_weight: float) 
 
 
 @kernel
-def _puct_edge(t: TreeArrays, node: int, c_puct: float, best_weight: float) -> int:
-    """Edge of highest ``q̃ + c·P·sqrt(Σ(N + O)) / (1 + N + O)`` whose child is not finished.
-
-    An unvisited edge takes the node's mixed value: the mean of its own evaluation and of all
-    completed visits below.
-    """
-    first, last = t.first_edge[node], t.first_edge[node] + t.n_edges[node]
-    pending, visits, total = 0, 1, t.raw_value[node]
-    for e in range(first, last):
-        pending += t.edge_visits[e] + t.edge_in_flight[e]
-        visits += t.edge_visits[e]
-        total += t.edge_total[e]
-    mixed = total / visits
-    exploration = c_puct * np.sqrt(max(pending, 1))
-    low = t.scalars[Q_MIN]
-    width = max(t.scalars[Q_MAX] - low, RANGE_FLOOR)
-    chosen, highest = first, -np.inf
-    for e in range(first, last):
-        if _is_finished(t.status, t.edge_child[e]):
-            continue
-        n_e = t.edge_visits[e]
-        q = mixed
-        if n_e > 0:
-            q = (1.0 - best_weight) * t.edge_total[e] / n_e + best_weight * t.edge_best[e]
-        score = (q - low) / width + exploration * t.edge_prior[e] / (
-            1.0 + n_e + t.edge_in_flight[e]
-        )
-        if score > highest:
-            chosen, highest = e, score
-    return int(chosen)
+def _cut(scalars: npt.NDArray[np.float64], prune: bool) -> float:
+    """Lower bound from which on a node is cut off; ∞ without pruning."""
+    return cut_off(scalars[BEST_MAKESPAN]) if prune else np.inf
 
 
-@kernel
-def _most_visited_edge(t: TreeArrays, node: int) -> int:
-    """Unfinished edge of most visits; ties go to the higher prior, as edges are sorted by it."""
-    first, last = t.first_edge[node], t.first_edge[node] + t.n_edges[node]
-    chosen, most = first, -1
-    for e in range(first, last):
-        if t.edge_visits[e] > most and not _is_finished(t.status, t.edge_child[e]):
-            chosen, most = e, t.edge_visits[e]
-    return int(chosen)
-
-
-@kernel
-def _is_finished(status: npt.NDArray[np.int8], node: int) -> bool:
-    # The array alone: a call with the whole struct in the innermost loop costs some 30 times more.
-    return node != NO_NODE and (status[node] == TERMINAL or status[node] == SOLVED)
-
-
-@kernel
+@inlined
 def _add_node(t: TreeArrays, parent: int, edge: int) -> None:
     node = t.counters[N_NODES]
     t.counters[N_NODES] += 1
     t.status[node] = NEW
+    t.lower_bound[node] = -np.inf
     t.n_edges[node] = 0
     t.parent_edge[node] = edge
     t.depth[node] = t.depth[parent] + 1
     t.edge_child[edge] = node
 
 
-@kernel
+@inlined
 def _expand(t: TreeArrays, node: int, leaves: LeafArrays, b: int) -> None:
     """Give a node its candidate edges; one that finds no room stays a leaf."""
     count = leaves.n_candidates[b]
@@ -211,6 +202,7 @@ def _expand(t: TreeArrays, node: int, leaves: LeafArrays, b: int) -> None:
     t.first_edge[node] = first
     t.n_edges[node] = count
     t.status[node] = EXPANDED
+    t.dropped[node] = leaves.dropped[b]
     for k in range(count):
         e = first + k
         t.edge_parent[e] = node
@@ -223,14 +215,14 @@ def _expand(t: TreeArrays, node: int, leaves: LeafArrays, b: int) -> None:
         t.edge_prior[e] = leaves.priors[b, k]
 
 
-@kernel
+@inlined
 def _add_in_flight(t: TreeArrays, edge: int, amount: int) -> None:
     while edge != NO_EDGE:
         t.edge_in_flight[edge] += amount
         edge = t.parent_edge[t.edge_parent[edge]]
 
 
-@kernel
+@inlined
 def _back_up(t: TreeArrays, edge: int, value: float, best: float) -> None:
     """Count one completed visit on every edge of the path, whatever its value."""
     t.scalars[Q_MIN] = min(t.scalars[Q_MIN], value)
@@ -243,25 +235,39 @@ def _back_up(t: TreeArrays, edge: int, value: float, best: float) -> None:
 
 
 @kernel
-def _mark_solved(t: TreeArrays, node: int) -> None:
+def _close_ancestors(t: TreeArrays, node: int, cut: float) -> None:
     """Close every ancestor all of whose edges are finished."""
-    edge = NO_EDGE if node == NO_NODE else t.parent_edge[node]
+    edge = t.parent_edge[node]
     while edge != NO_EDGE:
         parent = t.edge_parent[edge]
         for e in range(t.first_edge[parent], t.first_edge[parent] + t.n_edges[parent]):
-            if not _is_finished(t.status, t.edge_child[e]):
+            child = t.edge_child[e]
+            if child == NO_NODE or not is_finished(t.status[child], t.lower_bound[child], cut):
                 return
-        t.status[parent] = SOLVED
+        _close(t, parent)
         edge = t.parent_edge[parent]
 
 
 @kernel
-def _check_trigger(t: TreeArrays, budget: int, min_paths: int, cap: int) -> None:
+def _close(t: TreeArrays, node: int) -> None:
+    """Mark a node solved; unless actions are missing, its children bound it together."""
+    t.status[node] = SOLVED
+    if t.dropped[node]:
+        return
+    least = np.inf
+    for e in range(t.first_edge[node], t.first_edge[node] + t.n_edges[node]):
+        least = min(least, t.lower_bound[t.edge_child[e]])
+    t.lower_bound[node] = max(t.lower_bound[node], least)
+
+
+@inlined
+def _check_trigger(t: TreeArrays, rules: Rules) -> None:
     if t.counters[OUTCOME] != RUNNING:
         return
-    if t.counters[SIMS_DONE] >= budget and t.counters[TERMINAL_PATHS] >= min_paths:
+    cut = _cut(t.scalars, rules.prune)
+    if t.counters[SIMS_DONE] >= rules.budget and t.counters[TERMINAL_PATHS] >= rules.min_paths:
         t.counters[OUTCOME] = COMPLETE
-    elif t.status[ROOT] == SOLVED or t.status[ROOT] == TERMINAL:
+    elif is_finished(t.status[ROOT], t.lower_bound[ROOT], cut):
         t.counters[OUTCOME] = EXHAUSTED
-    elif t.counters[SIMS_DONE] >= cap:
+    elif t.counters[SIMS_DONE] >= rules.cap:
         t.counters[OUTCOME] = CAP

@@ -16,7 +16,7 @@ from aerl_trainer.search.features import (
 )
 from aerl_trainer.shared_memory import ArraySpec
 from dagsched_env.instance import Instance
-from dagsched_env.kernels.arrays import Floats, Ints, StateArrays, allocate_state
+from dagsched_env.kernels.arrays import UNSCHEDULED, Floats, Ints, StateArrays, allocate_state
 from dagsched_env.kernels.dispatch import complete
 from dagsched_env.kernels.jit import kernel
 from dagsched_env.kernels.state import copy_state
@@ -29,6 +29,7 @@ __all__ = [
     "allocate_leaves",
     "allocate_scratch",
     "leaf_specs",
+    "least_makespan",
     "set_priors",
     "write_state",
 ]
@@ -38,7 +39,9 @@ class LeafArrays(NamedTuple):
     """Shapes: B states, at most K candidates each. The evaluator fills the last two."""
 
     terminal: npt.NDArray[np.bool_]  # [B]
-    lower_bound: npt.NDArray[np.float64]  # [B] of the state (time)
+    lower_bound: npt.NDArray[np.float64]  # [B] of the state, as the rewards go by it (time)
+    least_makespan: npt.NDArray[np.float64]  # [B] a sharper bound, for cutting off (time)
+    dropped: npt.NDArray[np.bool_]  # [B] not every legal action is a candidate
     tail_makespan: npt.NDArray[np.float64]  # [B] of the deterministic tail (time)
     value: npt.NDArray[np.float64]  # [B] what is backed up
     best: npt.NDArray[np.float64]  # [B] return of the best complete schedule through the state
@@ -88,6 +91,8 @@ def leaf_specs(batch: int, width: int) -> dict[str, ArraySpec]:
     return {
         "terminal": (b, np.bool_),
         "lower_bound": (b, np.float64),
+        "least_makespan": (b, np.float64),
+        "dropped": (b, np.bool_),
         "tail_makespan": (b, np.float64),
         "value": (b, np.float64),
         "best": (b, np.float64),
@@ -122,6 +127,30 @@ def allocate_scratch(n: int, p: int) -> Scratch:
 
 
 @kernel
+def least_makespan(
+    floor: float, after: Floats, least_after: Floats, processor: Ints, finish: Floats
+) -> float:
+    """Lower bound on the makespan of every completion of a state (time).
+
+    The bound of the instance, and of each task its earliest finish plus what must follow it.
+
+    Args:
+        floor: from ``SearchContext``, as are ``after`` and ``least_after``.
+        after: ``[n, p]``
+        least_after: ``[n]``
+        processor: ``[n]`` of the state.
+        finish: ``[n]`` earliest finish of each task: the ``bound`` of the state.
+    """
+    # Single arrays: counting references to those of two structs takes longer than the loop.
+    least = floor
+    for t in range(processor.shape[0]):
+        q = processor[t]
+        rest = least_after[t] if q == UNSCHEDULED else after[t, q]
+        least = max(least, finish[t] + rest)
+    return least
+
+
+@kernel
 def write_state(
     c: SearchContext,
     w: Scratch,
@@ -136,14 +165,17 @@ def write_state(
     """
     leaves.lower_bound[b] = s.totals[1]
     leaves.terminal[b] = s.counts[1] == 0
+    leaves.dropped[b] = False
     if leaves.terminal[b]:
         leaves.n_candidates[b] = 0
-        leaves.tail_makespan[b] = s.totals[0]
+        leaves.tail_makespan[b] = leaves.least_makespan[b] = s.totals[0]
         return
+    leaves.least_makespan[b] = least_makespan(c.floor, c.after, c.least_after, s.processor, s.bound)
     count = score_pairs(c, s, w.actions, w.starts, w.gaps, w.logits)
     width = leaves.candidates.shape[1]
     positions = select_candidates(w.actions, w.logits, count, width, min_prior)
     leaves.n_candidates[b] = positions.shape[0]
+    leaves.dropped[b] = positions.shape[0] < count
     for i in range(positions.shape[0]):
         leaves.candidates[b, i] = w.actions[positions[i]]
         leaves.prior_logits[b, i] = w.logits[positions[i]]

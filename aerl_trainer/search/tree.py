@@ -1,16 +1,26 @@
 """The search tree that all actors of one task share: a struct of arrays, and the contract on it.
 
 Constant during a search
-    Everything about the problem; each process holds its own ``SearchContext``.
+    The shapes. Nothing of the problem is in here: each process holds its own ``SearchContext`` and
+    its own ``Rules``, equal to those of the others.
 
-Mutated under the lock, by ``kernels.gather``, ``kernels.commit`` and ``kernels.forget`` only
-    All arrays below. An actor takes the lock twice per mini-batch: to gather leaves and to commit
-    their evaluation. No inference, replay or feature building happens inside.
+Owned by others
+    The memory and its name belong to the creator, who alone may ``reset`` or remove them; whoever
+    attaches must let go of a tree before that. A row of the journal belongs to one actor while it
+    lives, and to the creator, who calls ``kernels.forget``, when it is dead. A leaf's evaluation
+    (``LeafArrays``) is the actor's alone until ``kernels.commit``.
+
+Mutated under the lock
+    Every array: by ``kernels.gather``, ``kernels.commit`` and ``kernels.forget``; the incumbent by
+    ``offer`` and by the worker that has found it; ``TOP`` by ``commitment`` too. An actor takes the
+    lock for two short sections per mini-batch; no inference, replay or feature building happens
+    inside. ``counters[WRITER]`` says who is at it: a death in there leaves its mark.
 
 Read without the lock
-    ``parent_edge``, ``edge_parent`` and ``edge_action`` of a node that the reader has in flight:
-    they are written once, before the node is handed out. The creator reads everything once the
-    tree is finished and every actor has released it.
+    ``parent_edge``, ``edge_parent`` and ``edge_action`` of a path that the reader has in flight:
+    they are written once, before the leaf is handed out. ``counters`` and ``scalars`` as they come,
+    one number at a time. The creator reads everything once the tree is finished and every actor has
+    released it.
 """
 
 from dataclasses import dataclass
@@ -21,7 +31,10 @@ import numpy.typing as npt
 
 from aerl_trainer.config import SearchConfig
 from aerl_trainer.shared_memory import ArraySpec, BlockHandle, LocalBlock, SharedBlock
+from dagsched_env.instance import Instance
+from dagsched_env.kernels.jit import kernel
 from dagsched_env.schedule import Schedule
+from dagsched_env.schedulers.anytime import execution_order
 
 __all__ = [
     "BEST_MAKESPAN",
@@ -31,9 +44,10 @@ __all__ = [
     "EVALUATING",
     "EXHAUSTED",
     "EXPANDED",
-    "NEW",
-    "NO_NODE",
     "MAX_NODES",
+    "NEW",
+    "NO_EDGE",
+    "NO_NODE",
     "N_EDGES",
     "N_NODES",
     "OUTCOME",
@@ -45,27 +59,34 @@ __all__ = [
     "SOLVED",
     "TERMINAL",
     "TERMINAL_PATHS",
+    "TOP",
     "WRITER",
     "SharedTree",
     "TreeArrays",
     "TreeSize",
+    "cut_off",
 ]
 
 MAX_NODES = 200_000
 """Largest tree, about 0.3 GB if every node had 32 edges."""
 
+CUT_TOLERANCE = 1e-9
+"""A schedule is better than another if it is shorter by more than this share, as validity goes."""
+
 ROOT = 0
 NO_NODE = -1
+NO_EDGE = -1
 
 # Node status
 NEW = 0  # not evaluated, nobody is at it
 EVALUATING = 1  # one actor has it in flight
 EXPANDED = 2  # has edges
 TERMINAL = 3  # a complete schedule, visited
-SOLVED = 4  # every kept child is TERMINAL or SOLVED
+SOLVED = 4  # every kept child is finished: TERMINAL, SOLVED, or cut off by its lower bound
 
 # counters[...]
 N_NODES, N_EDGES, SIMS_DONE, TERMINAL_PATHS, OUTCOME, WRITER = range(6)
+TOP = 6  # the node at which selection begins: the root, unless a prefix has been committed
 # counters[OUTCOME]
 RUNNING, COMPLETE, EXHAUSTED, CAP, BROKEN = range(5)
 OUTCOMES = ("running", "complete", "exhausted", "cap", "broken")
@@ -82,7 +103,7 @@ class TreeArrays(NamedTuple):
     among siblings. ``edge_best`` is the best G of a complete schedule seen below the edge.
     """
 
-    counters: npt.NDArray[np.int64]  # [6] see above
+    counters: npt.NDArray[np.int64]  # [7] see above
     scalars: npt.NDArray[np.float64]  # [3] see above
     status: npt.NDArray[np.int8]  # [C]
     first_edge: npt.NDArray[np.int32]  # [C] its edges are first_edge : first_edge + n_edges
@@ -90,6 +111,8 @@ class TreeArrays(NamedTuple):
     parent_edge: npt.NDArray[np.int32]  # [C] -1 at the root
     depth: npt.NDArray[np.int32]  # [C] placements made
     raw_value: npt.NDArray[np.float64]  # [C] its own evaluation, as a root return
+    lower_bound: npt.NDArray[np.float64]  # [C] on the makespan (time); -∞ until evaluated
+    dropped: npt.NDArray[np.bool_]  # [C] legal actions are missing among its edges
     edge_parent: npt.NDArray[np.int32]  # [E]
     edge_action: npt.NDArray[np.int32]  # [E] task * p + processor
     edge_child: npt.NDArray[np.int32]  # [E] NO_NODE until selected
@@ -100,15 +123,22 @@ class TreeArrays(NamedTuple):
     edge_prior: npt.NDArray[np.float32]  # [E] P
     journal_edge: npt.NDArray[np.int32]  # [A, B] last edge of each path in flight, see `gather`
     journal_count: npt.NDArray[np.int32]  # [A] paths in flight
+    actor_simulations: npt.NDArray[np.int64]  # [A] completed by each actor; sums to SIMS_DONE
     incumbent_processor: npt.NDArray[np.int64]  # [n]
     incumbent_sequence: npt.NDArray[np.int64]  # [n] tasks in the order of their placement
     incumbent_start: npt.NDArray[np.float64]  # [n]
     incumbent_finish: npt.NDArray[np.float64]  # [n]
 
 
+@kernel
+def cut_off(best_makespan: float) -> float:
+    """Nothing better than ``best_makespan`` lies below a node whose lower bound is this large."""
+    return best_makespan * (1.0 - CUT_TOLERANCE)
+
+
 @dataclass(frozen=True)
 class TreeSize:
-    """Capacities of a tree: 25 bytes a node and 40 bytes an edge."""
+    """Capacities of a tree: 34 bytes a node and 40 bytes an edge."""
 
     nodes: int
     edges: int
@@ -131,7 +161,7 @@ class TreeSize:
         c, e = (self.nodes,), (self.edges,)
         n = (self.tasks,)
         return {
-            "counters": ((6,), np.int64),
+            "counters": ((7,), np.int64),
             "scalars": ((3,), np.float64),
             "status": (c, np.int8),
             "first_edge": (c, np.int32),
@@ -139,6 +169,8 @@ class TreeSize:
             "parent_edge": (c, np.int32),
             "depth": (c, np.int32),
             "raw_value": (c, np.float64),
+            "lower_bound": (c, np.float64),
+            "dropped": (c, np.bool_),
             "edge_parent": (e, np.int32),
             "edge_action": (e, np.int32),
             "edge_child": (e, np.int32),
@@ -149,6 +181,7 @@ class TreeSize:
             "edge_prior": (e, np.float32),
             "journal_edge": ((self.actors, self.batch), np.int32),
             "journal_count": ((self.actors,), np.int32),
+            "actor_simulations": ((self.actors,), np.int64),
             "incumbent_processor": (n, np.int64),
             "incumbent_sequence": (n, np.int64),
             "incumbent_start": (n, np.float64),
@@ -189,14 +222,15 @@ class SharedTree:
     def reset(self) -> None:
         """Empty the tree: a root that has not been evaluated, no incumbent."""
         a = self.arrays
-        a.counters[:] = 0
+        a.counters[:] = 0  # TOP is the root
         a.counters[N_NODES] = 1
         a.scalars[:] = (np.inf, -np.inf, np.inf)
         a.status[ROOT], a.n_edges[ROOT], a.depth[ROOT] = NEW, 0, 0
-        a.parent_edge[ROOT] = -1
+        a.parent_edge[ROOT], a.lower_bound[ROOT] = -1, -np.inf
         a.journal_count[:] = 0
+        a.actor_simulations[:] = 0
 
-    def offer(self, schedule: Schedule) -> None:
+    def offer(self, instance: Instance, schedule: Schedule) -> None:
         """Make a known schedule the incumbent if it is better; it takes no part in the search."""
         with self.lock:
             a = self.arrays
@@ -204,14 +238,20 @@ class SharedTree:
                 n = schedule.processor.shape[0]
                 a.scalars[BEST_MAKESPAN] = schedule.makespan
                 a.incumbent_processor[:n] = schedule.processor
-                a.incumbent_sequence[:n] = np.argsort(schedule.start, kind="stable")
+                a.incumbent_sequence[:n] = execution_order(instance, schedule)
                 a.incumbent_start[:n] = schedule.start
                 a.incumbent_finish[:n] = schedule.finish
 
     def incumbent(self, n_tasks: int, *, algorithm: str) -> Schedule:
-        """The best complete schedule that was seen or offered."""
+        """The best complete schedule that was seen or offered.
+
+        Raises:
+            RuntimeError: there is none yet.
+        """
         with self.lock:
             a = self.arrays
+            if self.best_makespan == np.inf:
+                raise RuntimeError("nothing has been searched or offered: there is no schedule")
             return Schedule(
                 a.incumbent_processor[:n_tasks],
                 a.incumbent_start[:n_tasks],
@@ -225,6 +265,16 @@ class SharedTree:
     @property
     def best_makespan(self) -> float:
         return float(self.arrays.scalars[BEST_MAKESPAN])
+
+    @property
+    def lower_bound(self) -> float:
+        """No schedule is shorter, by what the search has seen (time); -∞ before that."""
+        return float(self.arrays.lower_bound[ROOT])
+
+    @property
+    def proved(self) -> bool:
+        """No schedule is shorter than the incumbent, by more than 1e-9 of its makespan."""
+        return self.lower_bound >= cut_off(self.best_makespan)
 
     @property
     def finished(self) -> bool:

@@ -16,8 +16,10 @@ from aerl_trainer.search.leaves import (
     set_priors,
     write_state,
 )
+from aerl_trainer.search.selection import Rules
 from aerl_trainer.search.tree import BEST_MAKESPAN, WRITER, SharedTree, TreeArrays
 from aerl_trainer.seeding import generator
+from dagsched_env.errors import DAGSchedError
 from dagsched_env.kernels.arrays import StateArrays
 from dagsched_env.kernels.dispatch import complete
 from dagsched_env.kernels.jit import kernel
@@ -39,7 +41,7 @@ class SearchWorker:
         leaves: the batch to work in; its first dimension bounds the mini-batch.
         evaluator: the network, or ``PriorEvaluator``.
         config: search settings.
-        explore: root noise, as in training.
+        explore: root noise, as in training: Dirichlet's with PUCT, Gumbel's with halving.
         network: False skips the network's inputs (for ``PriorEvaluator``).
     """
 
@@ -56,7 +58,7 @@ class SearchWorker:
         network: bool = True,
     ) -> None:
         self.actor, self.task, self.tree, self.leaves = actor, task, tree, leaves
-        self.config, self.explore, self.network = config, explore, network
+        self.config, self.network = config, network
         self._evaluator = evaluator
         self._context = make_context(task.instance)
         n, p = task.instance.comp.shape
@@ -64,7 +66,8 @@ class SearchWorker:
         self._best = allocate_scratch(n, p).tail
         self._rng = generator(task.seed, "actor", actor)
         self._noise = self._rng.standard_normal(NOISE_POOL + n + n * p)
-        self._cap = int(config.budget * config.cap_factor)
+        self._rules = _rules(config, task.seed, explore)
+        self._noisy_root = explore and config.root_selection == "puct"
         self.model_version = 0
 
     def run_batch(self, tail_weight: float) -> int:
@@ -76,31 +79,23 @@ class SearchWorker:
         Returns:
             How many simulations were done; 0 when the tree is finished or every leaf that the
             search wants is in flight with another actor.
+
+        Raises:
+            DAGSchedError: the network answers with numbers that are not finite.
         """
         config, tree = self.config, self.tree
         with tree.lock:
-            count = gather(
-                tree.arrays,
-                self.actor,
-                min(config.batch_size, self.leaves.terminal.shape[0]),
-                config.budget,
-                config.c_puct,
-                config.best_weight,
-            )
+            limit = min(config.batch_size, self.leaves.terminal.shape[0])
+            count = gather(tree.arrays, self.actor, limit, self._rules)
         if count == 0:
             return 0
         best_makespan = self._evaluate(count, tail_weight)
         with tree.lock:
-            commit(
-                tree.arrays,
-                self.actor,
-                self.leaves,
-                config.budget,
-                config.min_trajectories,
-                self._cap,
-            )
-            if best_makespan < tree.arrays.scalars[BEST_MAKESPAN]:
+            # First the schedule: a tree must not be complete before it holds what it has found.
+            better = best_makespan < tree.arrays.scalars[BEST_MAKESPAN]
+            if better and tree.counter(WRITER) == 0:
                 _store_incumbent(tree.arrays, self.actor, self._best)
+            commit(tree.arrays, self.actor, self.leaves, self._rules)
         return count
 
     def _evaluate(self, count: int, tail_weight: float) -> float:
@@ -118,11 +113,14 @@ class SearchWorker:
             self._noise,
             offsets,
             config.min_prior,
-            self.network,
+            # The inputs of the network hold the deterministic tail, on which v builds without it.
+            self.network or tail_weight < 1.0 or config.backup == "value",
         )
         self.model_version = self._evaluator.evaluate(self.task.instance, leaves, count)
+        if self.network:
+            _check_finite(leaves, count)
         set_priors(leaves, count)
-        if self.explore and self.tree.arrays.journal_edge[self.actor, 0] < 0:
+        if self._noisy_root and self.tree.arrays.journal_edge[self.actor, 0] < 0:
             self._add_root_noise()
         set_values(
             self._context,
@@ -141,6 +139,32 @@ class SearchWorker:
         noise = rng.dirichlet(np.full(k, self.config.noise_concentration / k))
         share = self.config.noise_fraction
         self.leaves.priors[0, :k] = (1 - share) * self.leaves.priors[0, :k] + share * noise
+
+
+def _check_finite(leaves: LeafArrays, count: int) -> None:
+    if not (
+        np.isfinite(leaves.prediction[:count]).all() and np.isfinite(leaves.logits[:count]).all()
+    ):
+        raise DAGSchedError(
+            "the network answers with numbers that are not finite: train it with a lower "
+            "learner.learning_rate"
+        )
+
+
+def _rules(config: SearchConfig, seed: int, explore: bool) -> Rules:
+    gumbel = np.zeros(config.max_children)
+    if explore:
+        gumbel = generator(seed, "root-gumbel").gumbel(size=config.max_children)
+    return Rules(
+        budget=config.budget,
+        min_paths=config.min_trajectories,
+        cap=int(config.budget * config.cap_factor),
+        c_puct=float(config.c_puct),
+        best_weight=float(config.best_weight),
+        prune=config.prune,
+        considered=config.considered_actions if config.root_selection == "gumbel" else 0,
+        gumbel=gumbel,
+    )
 
 
 @kernel

@@ -1,6 +1,7 @@
 """Metropolis moves at one temperature; at temperature 0 a descent that also crosses plateaus."""
 
 import math
+from typing import NamedTuple
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.jit import kernel
@@ -13,11 +14,13 @@ from dagsched_env.kernels.neighbourhood import (
     move,
     surroundings,
 )
+from dagsched_env.kernels.pairs import Slots, try_pair
 
-__all__ = ["UNIFORMS_PER_MOVE", "metropolis"]
+__all__ = ["UNIFORMS_PER_MOVE", "Proposal", "metropolis"]
 
-UNIFORMS_PER_MOVE = 4
-"""Random numbers of a move: task, processor, position, acceptance. A task passed over takes one."""
+UNIFORMS_PER_MOVE = 6
+"""Random numbers of a move at most: task, processor, position, acceptance, pair or not, place of a
+pair. A task passed over takes one."""
 
 STAY = 0.3
 """Share of the moves that keep the processor of the task."""
@@ -29,11 +32,23 @@ SLACK = 1e-12
 """Relative rounding error of sums along a path."""
 
 
+class Proposal(NamedTuple):
+    """How moves are drawn."""
+
+    pair_share: float
+    """Share of the moves that take a predecessor or successor of the task along."""
+    cost_bias: float
+    """Of the m other processors the one of rank ``m * u ** cost_bias`` by cost, u uniform in
+    [0, 1): 1 draws all alike, more prefers the cheap ones."""
+
+
 @kernel
 def metropolis(
     g: InstanceArrays,
     c: Choices,
     s: Solution,
+    w: Slots,
+    proposal: Proposal,
     temperature: float,
     limit: int,
     uniforms: Floats,
@@ -57,23 +72,55 @@ def metropolis(
         if path < length * (1.0 - SLACK) and chance < PASS_OVER:
             continue
         evaluated += 1
-        q = _processor(c, t, s.processor[t], uniforms[at])
+        q = _processor(c, t, s.processor[t], uniforms[at], proposal.cost_bias)
+        place = uniforms[at + 1]
         ceiling = length * (1.0 + SLACK) - temperature * math.log(1.0 - uniforms[at + 2])
-        first, last, arrival, onward = surroundings(g, s, t, q)
-        target = first + _scaled(uniforms[at + 1], last - first + 1)[0]
-        at += 3
-        if arrival + g.comp[t, q] + onward > ceiling:
-            continue
-        previous = last_before(s, t, q, target)
-        if estimate(g, s, t, q, previous, arrival, onward) > ceiling:
-            continue
-        move(g, s, t, q, target, previous)
-        length = makespan(g, s)
-        if length < best[0]:
-            best[0] = length
-            best_order[:] = s.order
-            best_processor[:] = s.processor
+        partner = uniforms[at + 3]
+        at += 4
+        if partner < proposal.pair_share:
+            u, v = _edge(g, t, partner / proposal.pair_share)
+            chance = uniforms[at]
+            at += 1
+            moved = u != v and try_pair(
+                g, s, w, u, v, q, length, temperature, ceiling, chance, place
+            )
+        else:
+            moved = _try_one(g, s, t, q, ceiling, place)
+        if moved:
+            length = makespan(g, s)
+            if length < best[0]:
+                best[0] = length
+                best_order[:] = s.order
+                best_processor[:] = s.processor
     return evaluated
+
+
+@kernel
+def _try_one(g: InstanceArrays, s: Solution, t: int, q: int, ceiling: float, place: float) -> bool:
+    """Move ``t`` to ``q``, at a place of the order drawn by the uniform number ``place``, unless
+    the schedule might become longer than ``ceiling``."""
+    first, last, arrival, onward = surroundings(g, s, t, q)
+    if arrival + g.comp[t, q] + onward > ceiling:
+        return False
+    target = first + _scaled(place, last - first + 1)[0]
+    previous = last_before(s, t, q, target)
+    if estimate(g, s, t, q, previous, arrival, onward) > ceiling:
+        return False
+    move(g, s, t, q, target, previous)
+    return True
+
+
+@kernel
+def _edge(g: InstanceArrays, t: int, uniform: float) -> tuple[int, int]:
+    """One of the edges of ``t``, from predecessor to successor; ``(t, t)`` where it has none."""
+    n_in = g.pred_ptr[t + 1] - g.pred_ptr[t]
+    n_out = g.succ_ptr[t + 1] - g.succ_ptr[t]
+    k = int(uniform * (n_in + n_out))
+    if k < n_in:
+        return g.pred_task[g.pred_ptr[t] + k], t
+    if n_out > 0:
+        return t, g.succ_task[g.succ_ptr[t] + k - n_in]
+    return t, t
 
 
 @kernel
@@ -84,10 +131,14 @@ def _scaled(uniform: float, n: int) -> tuple[int, float]:
 
 
 @kernel
-def _processor(c: Choices, t: int, current: int, uniform: float) -> int:
-    """The current processor with probability ``STAY``, else one of the other eligible ones."""
+def _processor(c: Choices, t: int, current: int, uniform: float, cost_bias: float) -> int:
+    """The current processor with probability ``STAY``, else another one, see ``Proposal``."""
     others = c.n_eligible[t] - 1
     if uniform < STAY or others == 0:
         return current
-    q = c.eligible[t, int((uniform - STAY) / (1.0 - STAY) * others)]
-    return q if q != current else c.eligible[t, others]  # type: ignore[no-any-return]
+    rank = int(((uniform - STAY) / (1.0 - STAY)) ** cost_bias * others)
+    for k in range(rank + 1):
+        if c.eligible[t, k] == current:  # among the others, it is one rank less
+            rank += 1
+            break
+    return c.eligible[t, rank]  # type: ignore[no-any-return]

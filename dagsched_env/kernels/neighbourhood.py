@@ -31,18 +31,24 @@ __all__ = [
     "choices",
     "estimate",
     "last_before",
+    "link",
     "makespan",
+    "mark",
     "move",
     "rebuild",
+    "renew_finishes",
+    "renew_rests",
+    "shift",
     "solution",
     "surroundings",
+    "unlink",
 ]
 
 
 class Choices(NamedTuple):
     """The eligible processors of each task; constant."""
 
-    eligible: Ints  # [n, p] the first n_eligible[t] entries of row t, ascending
+    eligible: Ints  # [n, p] the first n_eligible[t] entries of row t, by increasing cost
     n_eligible: Ints  # [n]
 
 
@@ -69,10 +75,8 @@ def choices(g: InstanceArrays) -> Choices:
     n, p = g.comp.shape
     c = Choices(np.zeros((n, p), dtype=np.int64), np.zeros(n, dtype=np.int64))
     for t in range(n):
-        for q in range(p):
-            if g.comp[t, q] != np.inf:
-                c.eligible[t, c.n_eligible[t]] = q
-                c.n_eligible[t] += 1
+        c.eligible[t] = np.argsort(g.comp[t], kind="mergesort")  # inf goes last, ties by index
+        c.n_eligible[t] = np.sum(g.comp[t] != np.inf)
     return c
 
 
@@ -103,7 +107,7 @@ def rebuild(g: InstanceArrays, s: Solution) -> None:
     for k in range(n):
         t = s.order[k]
         s.position[t] = k
-        _link(s, t, s.before[n + s.processor[t]])
+        link(s, t, s.before[n + s.processor[t]])
         s.finish[t] = _finish(g, s, t)
     for k in range(n - 1, -1, -1):
         s.rest[s.order[k]] = _rest(g, s, s.order[k])
@@ -166,28 +170,27 @@ def estimate(
 def move(g: InstanceArrays, s: Solution, t: int, q: int, target: int, previous: int) -> None:
     """Put ``t`` at position ``target``, on processor ``q`` behind the node ``previous``."""
     old_q, old_position, old_before = s.processor[t], s.position[t], s.before[t]
-    _shift(s, t, target)
+    shift(s, t, target)
     if q == old_q and previous == old_before:
         return
     old_after = s.after[t]
-    s.after[old_before] = old_after
-    s.before[old_after] = old_before
+    unlink(s, t)
     s.processor[t] = q
-    _link(s, t, previous)
-    pending = _mark(s, t) + _mark(s, old_after) + _mark(s, s.after[t])
+    link(s, t, previous)
+    pending = mark(s, t) + mark(s, old_after) + mark(s, s.after[t])
     if q != old_q:
         for e in range(g.succ_ptr[t], g.succ_ptr[t + 1]):
-            pending += _mark(s, g.succ_task[e])
-    _renew_finishes(g, s, min(old_position, target), pending)
-    pending = _mark(s, t) + _mark(s, old_before) + _mark(s, previous)
+            pending += mark(s, g.succ_task[e])
+    renew_finishes(g, s, min(old_position, target), pending)
+    pending = mark(s, t) + mark(s, old_before) + mark(s, previous)
     if q != old_q:
         for e in range(g.pred_ptr[t], g.pred_ptr[t + 1]):
-            pending += _mark(s, g.pred_task[e])
-    _renew_rests(g, s, max(old_position, target), pending)
+            pending += mark(s, g.pred_task[e])
+    renew_rests(g, s, max(old_position, target), pending)
 
 
 @kernel
-def _renew_finishes(g: InstanceArrays, s: Solution, k: int, pending: int) -> None:
+def renew_finishes(g: InstanceArrays, s: Solution, k: int, pending: int) -> None:
     """Recompute the ``pending`` stale tasks, all from position ``k`` on, and what they delay."""
     while pending > 0:
         t = s.order[k]
@@ -198,14 +201,14 @@ def _renew_finishes(g: InstanceArrays, s: Solution, k: int, pending: int) -> Non
             finish = _finish(g, s, t)
             if finish != s.finish[t]:
                 s.finish[t] = finish
-                pending += _mark(s, s.after[t])
+                pending += mark(s, s.after[t])
                 for e in range(g.succ_ptr[t], g.succ_ptr[t + 1]):
-                    pending += _mark(s, g.succ_task[e])
+                    pending += mark(s, g.succ_task[e])
 
 
 @kernel
-def _renew_rests(g: InstanceArrays, s: Solution, k: int, pending: int) -> None:
-    """The mirror image of ``_renew_finishes``: all stale tasks are at most at position ``k``."""
+def renew_rests(g: InstanceArrays, s: Solution, k: int, pending: int) -> None:
+    """The mirror image of ``renew_finishes``: all stale tasks are at most at position ``k``."""
     while pending > 0:
         t = s.order[k]
         k -= 1
@@ -215,9 +218,9 @@ def _renew_rests(g: InstanceArrays, s: Solution, k: int, pending: int) -> None:
             rest = _rest(g, s, t)
             if rest != s.rest[t]:
                 s.rest[t] = rest
-                pending += _mark(s, s.before[t])
+                pending += mark(s, s.before[t])
                 for e in range(g.pred_ptr[t], g.pred_ptr[t + 1]):
-                    pending += _mark(s, g.pred_task[e])
+                    pending += mark(s, g.pred_task[e])
 
 
 @kernel
@@ -244,7 +247,16 @@ def _onward(g: InstanceArrays, s: Solution, t: int, q: int) -> float:
 
 
 @kernel
-def _link(s: Solution, t: int, previous: int) -> None:
+def unlink(s: Solution, t: int) -> None:
+    """Take ``t`` out of the chain of its processor."""
+    previous, following = s.before[t], s.after[t]
+    s.after[previous] = following
+    s.before[following] = previous
+
+
+@kernel
+def link(s: Solution, t: int, previous: int) -> None:
+    """Put ``t`` into a chain, behind the node ``previous``."""
     following = s.after[previous]
     s.after[previous] = t
     s.before[t] = previous
@@ -253,7 +265,7 @@ def _link(s: Solution, t: int, previous: int) -> None:
 
 
 @kernel
-def _mark(s: Solution, node: int) -> int:
+def mark(s: Solution, node: int) -> int:
     """Make a task stale; 1 if it was not so before."""
     if node < s.stale.shape[0] and not s.stale[node]:
         s.stale[node] = True
@@ -262,7 +274,8 @@ def _mark(s: Solution, node: int) -> int:
 
 
 @kernel
-def _shift(s: Solution, t: int, target: int) -> None:
+def shift(s: Solution, t: int, target: int) -> None:
+    """Move ``t`` to position ``target`` of the order; those in between move up by one."""
     k = s.position[t]
     step = 1 if target > k else -1
     while k != target:

@@ -83,21 +83,25 @@ def remove_last(g: InstanceArrays, s: StateArrays) -> None:
 @kernel
 def copy_state(source: StateArrays, target: StateArrays) -> None:
     """Copy every array of ``source`` into ``target``, which has the same shapes."""
-    target.processor[:] = source.processor
-    target.sequence[:] = source.sequence
-    target.start[:] = source.start
-    target.finish[:] = source.finish
-    target.slot_count[:] = source.slot_count
+    # Loops: an assignment of a slice counts references, which takes longer than small arrays do.
+    for t in range(source.processor.shape[0]):
+        target.processor[t] = source.processor[t]
+        target.sequence[t] = source.sequence[t]
+        target.start[t] = source.start[t]
+        target.finish[t] = source.finish[t]
+        target.missing[t] = source.missing[t]
+        target.ready[t] = source.ready[t]
+        target.ready_index[t] = source.ready_index[t]
+        target.bound[t] = source.bound[t]
     for q in range(source.slot_count.shape[0]):
+        target.slot_count[q] = source.slot_count[q]
         for i in range(source.slot_count[q]):
             target.slot_start[q, i] = source.slot_start[q, i]
             target.slot_finish[q, i] = source.slot_finish[q, i]
-    target.missing[:] = source.missing
-    target.ready[:] = source.ready
-    target.ready_index[:] = source.ready_index
-    target.bound[:] = source.bound
-    target.counts[:] = source.counts
-    target.totals[:] = source.totals
+    for i in range(source.counts.shape[0]):
+        target.counts[i] = source.counts[i]
+    for i in range(source.totals.shape[0]):
+        target.totals[i] = source.totals[i]
 
 
 @kernel

@@ -2,11 +2,15 @@
 
 import numpy as np
 
-from dagsched_env.kernels import annealing, neighbourhood
+from dagsched_env.kernels import annealing, neighbourhood, pairs
+from dagsched_env.kernels.annealing import Proposal
 from dagsched_env.kernels.arrays import Ints
 from dagsched_env.schedulers.anytime import Incumbent, execution_order
 
-__all__ = ["Walk"]
+__all__ = ["SINGLE_TASKS", "Walk"]
+
+SINGLE_TASKS = Proposal(pair_share=0.0, cost_bias=1.0)
+"""One task to any other processor: the textbook neighbourhood."""
 
 MOST_UNIFORMS = 16_384
 FEWEST_UNIFORMS = 256
@@ -20,16 +24,24 @@ class Walk:
     Args:
         incumbent: the best schedule so far; its budget is charged.
         rng: where the moves are drawn from.
+        proposal: how they are drawn.
     """
 
-    def __init__(self, incumbent: Incumbent, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        incumbent: Incumbent,
+        rng: np.random.Generator,
+        proposal: Proposal = SINGLE_TASKS,
+    ) -> None:
         arrays = incumbent.instance.arrays
         n = incumbent.instance.n_tasks
         self._incumbent = incumbent
         self._rng = rng
+        self._proposal = proposal
         size = UNIFORMS_TIMES_TASKS // n
         self._uniforms = np.empty(min(max(size, FEWEST_UNIFORMS), MOST_UNIFORMS))
         self._choices = neighbourhood.Choices(*neighbourhood.choices(arrays))
+        self._slots = pairs.Slots(*pairs.slots(n))
         self._best = np.empty(1)
         self._best_order = np.empty(n, dtype=np.int64)
         self._best_processor = np.empty(n, dtype=np.int64)
@@ -56,6 +68,8 @@ class Walk:
             self._incumbent.instance.arrays,
             self._choices,
             self._solution,
+            self._slots,
+            self._proposal,
             temperature,
             budget.grant(self._uniforms.shape[0]),
             self._uniforms,

@@ -1,0 +1,78 @@
+"""Child processes with a line to the parent; the only file that starts any."""
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnContext
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+__all__ = ["Child", "cause_of_death", "dismiss", "start_child"]
+
+JOIN_S = 2.0
+"""How long a child may take to leave when asked; nothing is lost when it is killed."""
+THREAD_LIMITS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+@dataclass
+class Child:
+    """A process and the parent's end of the line to it; None on the line asks it to leave."""
+
+    process: BaseProcess
+    connection: "Connection[Any, Any]"
+
+
+def start_child(
+    context: SpawnContext, target: Callable[..., None], name: str, *arguments: Any
+) -> Child:
+    """Start ``target(*arguments, line)`` as a process, where ``line`` leads to the parent."""
+    here, there = context.Pipe()
+    process = context.Process(target=target, args=(*arguments, there), name=name, daemon=True)
+    with _single_threaded():
+        process.start()
+    there.close()
+    return Child(process, here)
+
+
+def cause_of_death(child: Child) -> str:
+    """How a child ended, in words."""
+    child.process.join()
+    code = int(child.process.exitcode or 0)
+    if code == -signal.SIGBUS:
+        return "found no more shared memory (SIGBUS): enlarge /dev/shm"
+    if code < 0:
+        return f"was killed by {signal.Signals(-code).name}"
+    return f"ended with exit code {code}"
+
+
+def dismiss(children: Sequence[Child]) -> None:
+    """Ask children to leave, all at once; kill those that are still there ``JOIN_S`` later."""
+    for child in children:
+        with contextlib.suppress(OSError):
+            child.connection.send(None)
+    deadline = time.monotonic() + JOIN_S
+    for child in children:
+        child.process.join(max(0.0, deadline - time.monotonic()))
+        if child.process.is_alive():
+            child.process.kill()
+            child.process.join()
+        child.connection.close()
+
+
+@contextlib.contextmanager
+def _single_threaded() -> Iterator[None]:
+    """Children inherit one thread per numeric library: they are the parallelism themselves."""
+    before = {name: os.environ.get(name) for name in THREAD_LIMITS}
+    os.environ.update(dict.fromkeys(THREAD_LIMITS, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

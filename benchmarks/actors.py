@@ -1,0 +1,111 @@
+"""What a second actor on the same tree is worth: speed, and quality at equal total simulations.
+
+    python benchmarks/actors.py [--instances 40] [--repeats 20]
+
+Prints ratios to one actor, without a network. The ceiling is two actors at once on two trees of
+their own: they share processors and memory as well, but no lock and no leaves. Of many short
+searches the fastest counts, which other work has disturbed least; run it on two idle cores even so.
+"""
+
+import argparse
+import contextlib
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+from search import draw
+
+from aerl_trainer.config import Config
+from aerl_trainer.records import SearchReport, Task
+from aerl_trainer.runtime.local import ProcessPool
+from dagsched_env import Instance
+
+SIZES = ((30, 4, 10_000), (100, 8, 5000))
+"""Tasks, processors, and simulations of one timed search: some tenths of a second."""
+QUALITY_SIMULATIONS = 4000
+QUALITY_PROCESSORS = (4, 8)
+QUALITY_CCR = (0.1, 0.5, 1.0, 2.0, 5.0)
+
+
+def open_pool(n: int, actors: int, simulations: int) -> ProcessPool:
+    """Actors that search one tree with the hand-made prior."""
+    config = Config()
+    return ProcessPool(
+        dataclasses.replace(
+            config,
+            search=config.search.for_solving(simulations),
+            run=dataclasses.replace(config.run, actors=actors, trees_in_flight=1),
+        ),
+        n,
+        backend="prior",
+        explore=False,
+    )
+
+
+def search(pools: Sequence[ProcessPool], instance: Instance, seed: int) -> list[SearchReport]:
+    """One search in each pool, all at once."""
+    for pool in pools:
+        pool.submit(Task(0, 0, instance, seed), 1.0)
+    reports = []
+    for pool in pools:
+        finished = pool.wait(600.0)
+        assert finished is not None
+        reports.append(finished.report)
+        pool.release(finished)
+    return reports
+
+
+def rate(pools: Sequence[ProcessPool], instance: Instance, seed: int) -> float:
+    """Simulations a second of all pools together."""
+    return sum(report.simulations / report.elapsed_s for report in search(pools, instance, seed))
+
+
+def measure_speed(n: int, p: int, simulations: int, repeats: int) -> None:
+    """One line: one actor, two on a tree, and two on two trees, in turn."""
+    instance = draw(n, p, 1.0)
+    with contextlib.ExitStack() as stack:
+        lone, other, together = (open_pool(n, actors, simulations) for actors in (1, 1, 2))
+        for pool in (lone, other, together):
+            stack.callback(pool.close)
+        search([lone, other, together], instance, 0)  # everybody has started and compiled
+        rates = np.array(
+            [
+                [rate(pools, instance, seed) for pools in ([lone], [together], [lone, other])]
+                for seed in range(repeats)
+            ]
+        )
+    one, two, ceiling = rates.max(axis=0)
+    print(f"{n:5d} {p:3d} {one:12.0f} {two / one:9.2f} {ceiling / one:9.2f}", flush=True)
+
+
+def measure_quality(n: int, count: int) -> None:
+    """One line: mean ratio of makespans at the same number of simulations."""
+    cells = [(p, ccr) for p in QUALITY_PROCESSORS for ccr in QUALITY_CCR]
+    makespans = np.empty((2, count))
+    for actors in (1, 2):
+        with contextlib.closing(open_pool(n, actors, QUALITY_SIMULATIONS)) as pool:
+            for i in range(count):
+                (report,) = search([pool], draw(n, *cells[i % len(cells)], i), i)
+                makespans[actors - 1, i] = report.best_makespan
+    ratios = makespans[1] / makespans[0]
+    error = ratios.std(ddof=1) / np.sqrt(count)
+    print(f"{n:5d} {ratios.mean():12.4f} {error:8.4f} {count:10d}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--instances", type=int, default=40)
+    parser.add_argument("--repeats", type=int, default=20)
+    arguments = parser.parse_args()
+    print("simulations a second: two actors / one (at least 1.6), and the ceiling / one")
+    print("    n   p    one (1/s)   two/one   ceiling")
+    for n, p, simulations in SIZES:
+        measure_speed(n, p, simulations, arguments.repeats)
+    print(f"makespan of two actors / one, {QUALITY_SIMULATIONS} simulations (at most 1.003)")
+    print("    n        ratio    error  instances")
+    for n, _, _ in SIZES:
+        measure_quality(n, arguments.instances)
+
+
+if __name__ == "__main__":
+    main()

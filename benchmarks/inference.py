@@ -1,0 +1,205 @@
+"""Scaling of the inference server by simulation: 2 to 64 actors behind one synthetic network.
+
+    python benchmarks/inference.py [--seconds 3] [--fixed-ms 2] [--leaf-ms 0.01] [--picture FILE]
+
+Arena, clients and server are the real ones, in processes of their own; only the two ends sleep
+instead of computing: the evaluator for ``fixed + leaf x leaves`` as a GPU call does, an actor for
+as long as the real search takes on this machine to gather its leaves. So a machine of two cores
+shows what the transport and the batching give to many actors.
+"""
+
+import argparse
+import multiprocessing
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from aerl_trainer.config import Config, InferenceConfig
+from aerl_trainer.inference.arena import Arena
+from aerl_trainer.inference.choice import take_timings
+from aerl_trainer.inference.client import InferenceClient
+from aerl_trainer.inference.metrics import InferenceRates, rates_between
+from aerl_trainer.inference.server import InferenceServer
+from aerl_trainer.inference.weights import WeightBuffer
+from aerl_trainer.nn.evaluator import Request
+from dagsched_env import Instance
+from dagsched_env.generators import TopcuogluGenerator
+
+ACTORS = (2, 4, 8, 16, 32, 64)
+BATCH, WIDTH = 16, 32
+N_TASKS = 30
+WARM_UP_S = 0.5
+FORK = multiprocessing.get_context("fork")  # 64 processes at once, and nothing to import in them
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Times in seconds."""
+
+    fixed: float
+    """A pass of the network over anything."""
+    leaf: float
+    """What each leaf adds to it."""
+    think: float
+    """An actor's search for ``BATCH`` leaves."""
+
+    def latency(self, leaves: float) -> float:
+        return self.fixed + self.leaf * leaves
+
+    def ideal(self, actors: int) -> float:
+        """Most leaves a second that any batching can reach, at the best constant batch size.
+
+        A pass over b requests yields no more than b mini-batches, and a round of an actor is its
+        search and one pass.
+        """
+        sizes = BATCH * np.arange(1, actors + 1)
+        passes = self.latency(sizes)
+        return float(np.max(np.minimum(sizes / passes, BATCH * actors / (self.think + passes))))
+
+
+class SleepingEvaluator:
+    """Takes as long as a network would, and answers each leaf with its own ``value``."""
+
+    version = 0
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+
+    def load(self, weights: np.ndarray, version: int) -> None:
+        self.version = version
+
+    def evaluate_requests(self, requests: Sequence[Request]) -> int:
+        time.sleep(self._scene.latency(sum(request.count for request in requests)))
+        for request in requests:
+            leaves, count = request.leaves, request.count
+            leaves.logits[:count] = 0.0
+            leaves.prediction[:count] = leaves.value[:count]
+        return self.version
+
+
+class Row(NamedTuple):
+    """One line of the table."""
+
+    actors: int
+    rates: InferenceRates
+    ideal: float
+
+
+def act(arena: Arena, actor: int, instance: Instance, think: float) -> None:
+    """Body of an actor: search, ask, check that the answer is to this question."""
+    parent = os.getppid()
+    client = InferenceClient(arena, actor, 0, lambda: os.getppid() == parent)
+    leaves, question = arena.leaves[actor], actor
+    while True:
+        time.sleep(think)
+        leaves.value[:] = question
+        client.evaluate(instance, leaves, BATCH)
+        if (leaves.prediction != question).any():
+            raise RuntimeError(f"actor {actor} got the answer to another request")
+        question = (question + arena.actors) % 2**20
+
+
+def measure(scene: Scene, actors: int, seconds: float, config: InferenceConfig) -> Row:
+    """Let so many actors work for a while; what the server counts after a warm-up."""
+    instance = TopcuogluGenerator(n_tasks=N_TASKS, n_processors=4)(np.random.default_rng(0))
+    arena = Arena.create(multiprocessing.get_context("spawn"), actors, BATCH, WIDTH)
+    weights = WeightBuffer.create(1)
+    here, there = FORK.Pipe()
+    here.send((0, instance))
+    server = InferenceServer(
+        arena, 0, weights, SleepingEvaluator(scene), there, config, lambda: True
+    )
+    children = [FORK.Process(target=server.serve, daemon=True)]
+    for actor in range(actors):
+        arguments = (arena, actor, instance, scene.think)
+        children.append(FORK.Process(target=act, args=arguments, daemon=True))
+    try:
+        for child in children:
+            child.start()
+        time.sleep(WARM_UP_S)
+        before, started = arena.totals(), time.monotonic()
+        time.sleep(seconds)
+        rates = rates_between(before, arena.totals(), time.monotonic() - started)
+        if rates is None or not all(child.is_alive() for child in children):
+            raise SystemExit(f"{actors} actors: nothing was answered, or a process has died")
+        return Row(actors, rates, scene.ideal(actors))
+    finally:
+        for child in children:
+            child.kill()
+            child.join()
+        arena.close()
+        weights.close()
+
+
+def print_table(rows: Sequence[Row], scene: Scene) -> None:
+    base = rows[0].rates.leaves_per_s
+    unit = 1000.0 * scene.latency(BATCH)
+    print("actors  leaves/s  x first  mean batch  queue depth  latency  p95  of ideal  busy")
+    for actors, rates, ideal in rows:
+        print(
+            f"{actors:6d}  {rates.leaves_per_s:8.0f}  {rates.leaves_per_s / base:7.2f}  "
+            f"{rates.mean_batch:10.1f}  {rates.queue_depth:11.1f}  {rates.latency_ms / unit:7.2f}  "
+            f"{rates.latency_p95_ms / unit:3.1f}  {rates.leaves_per_s / ideal:8.2f}  "
+            f"{rates.busy:4.2f}"
+        )
+    print(f"latency: from post to answer, in passes over one mini-batch ({unit:.2f} ms)")
+
+
+def draw(rows: Sequence[Row], scene: Scene, path: Path) -> None:
+    """Throughput beside the ideal, and the mean batch, over the number of actors."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    actors = [row.actors for row in rows]
+    left.plot(actors, [row.ideal for row in rows], "--", color="0.5", label="ideal")
+    left.plot(actors, [row.rates.leaves_per_s for row in rows], "o-", label="measured")
+    left.set_title("leaves evaluated a second", loc="left", fontsize=10)
+    right.plot(actors, [BATCH * n for n in actors], "--", color="0.5", label="all actors at once")
+    right.plot(actors, [row.rates.mean_batch for row in rows], "o-", label="measured")
+    right.set_title("mean batch (leaves)", loc="left", fontsize=10)
+    for axes in (left, right):
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        axes.set_xticks(actors, [str(n) for n in actors])
+        axes.set_xlabel("actors")
+        axes.grid(alpha=0.25)
+        axes.legend(fontsize=8)
+    figure.suptitle(
+        f"one inference worker, a pass takes {1000 * scene.fixed:g} ms + "
+        f"{1000 * scene.leaf:g} ms a leaf",
+        fontsize=10,
+    )
+    figure.savefig(path, format="png", dpi=120)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--actors", type=int, nargs="+", default=ACTORS)
+    parser.add_argument("--seconds", type=float, default=3.0, help="for each number of actors")
+    parser.add_argument("--fixed-ms", type=float, default=2.0)
+    parser.add_argument("--leaf-ms", type=float, default=0.01)
+    parser.add_argument("--deadline-ms", type=float, default=InferenceConfig().deadline_ms)
+    parser.add_argument("--picture", type=Path, help="PNG to write")
+    arguments = parser.parse_args()
+    timings, leaves = take_timings(Config(), N_TASKS, ["cpu"])
+    think = timings.search * BATCH / leaves
+    scene = Scene(arguments.fixed_ms / 1000, arguments.leaf_ms / 1000, think)
+    config = InferenceConfig(deadline_ms=arguments.deadline_ms)
+    print(
+        f"a pass takes {arguments.fixed_ms:g} ms + {arguments.leaf_ms:g} ms a leaf; "
+        f"a search for {BATCH} leaves {1000 * think:.2f} ms"
+    )
+    rows = [measure(scene, actors, arguments.seconds, config) for actors in arguments.actors]
+    print_table(rows, scene)
+    if arguments.picture is not None:
+        draw(rows, scene, arguments.picture)
+
+
+if __name__ == "__main__":
+    main()
