@@ -1,6 +1,7 @@
 """Scaling of the inference server by simulation: 2 to 64 actors behind one synthetic network.
 
-    python benchmarks/inference.py [--seconds 3] [--fixed-ms 2] [--leaf-ms 0.01] [--picture FILE]
+    python benchmarks/inference.py [--seconds 3] [--fixed-ms 2] [--leaf-ms 0.01]
+        [--picture docs/inference_scaling.png]
 
 Arena, clients and server are the real ones, in processes of their own; only the two ends sleep
 instead of computing: the evaluator for ``fixed + leaf x leaves`` as a GPU call does, an actor for
@@ -165,11 +166,14 @@ def draw(rows: Sequence[Row], scene: Scene, path: Path) -> None:
     right.set_title("mean batch (leaves)", loc="left", fontsize=10)
     for axes in (left, right):
         axes.set_xscale("log", base=2)
-        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:,.0f}")
         axes.set_xticks(actors, [str(n) for n in actors])
         axes.set_xlabel("actors")
         axes.grid(alpha=0.25)
         axes.legend(fontsize=8)
+    left.set_ylim(bottom=0)
+    right.set_yscale("log", base=2)
+    right.yaxis.set_major_formatter("{x:,.0f}")
     figure.suptitle(
         f"one inference worker, a pass takes {1000 * scene.fixed:g} ms + "
         f"{1000 * scene.leaf:g} ms a leaf",

@@ -6,16 +6,19 @@ import signal
 from pathlib import Path
 
 import pytest
+import torch
 from small_runs import eventually, problem, replaced, small_config
 
 from aerl_trainer.config import ConfigError
 from aerl_trainer.inference import choice
 from aerl_trainer.inference.choice import (
+    HAND_OVER_S,
     Timings,
     choose_backend,
     predicted_rates,
     take_timings,
 )
+from aerl_trainer.inference.devices import resolve_devices
 from aerl_trainer.inference.metrics import BATCHES, LEAVES
 from aerl_trainer.records import Task
 from aerl_trainer.reporting import RunDirectory, read_metrics
@@ -31,27 +34,27 @@ TWO_WORKERS = replaced(CONFIG, "inference", backend="server", devices=("cpu", "c
 
 def test_one_actor_gains_nothing_from_a_server_as_fast_as_itself() -> None:
     same = Timings(search=1.0, inline=1.0, server=1.0)
-    server, inline = predicted_rates(same, actors=1, workers=1, cores=8, wait=0.5)
+    server, inline = predicted_rates(same, actors=1, workers=1, cores=8)
     assert inline == 0.5
-    assert server == pytest.approx(1 / 2.5)
+    assert server == pytest.approx(1 / (2.0 + HAND_OVER_S))
 
 
 def test_batching_pays_where_cores_are_short() -> None:
     """Eight actors on two cores: a pass over eight mini-batches costs as much as four."""
     timings = Timings(search=1.0, inline=1.0, server=4.0)
-    server, inline = predicted_rates(timings, actors=8, workers=1, cores=2, wait=0.0)
+    server, inline = predicted_rates(timings, actors=8, workers=1, cores=2)
     assert inline == 1.0
     assert server == pytest.approx(2 / 1.5), "the cores are the limit"
-    server, inline = predicted_rates(timings, actors=8, workers=1, cores=16, wait=0.0)
+    server, inline = predicted_rates(timings, actors=8, workers=1, cores=16)
     assert inline == 4.0
-    assert server == pytest.approx(8 / 5.0), "the worker is the limit"
+    assert server == pytest.approx(8 / (5.0 + HAND_OVER_S)), "the worker is the limit"
 
 
 def test_more_workers_have_fewer_actors_each() -> None:
     timings = Timings(search=1.0, inline=100.0, server=1.0)
     for workers, together in [(1, 7), (2, 4), (7, 1)]:
-        server, _ = predicted_rates(timings, actors=7, workers=workers, cores=2, wait=0.0)
-        assert server == pytest.approx(min(7 / 2, 2 / (1 + 1 / together)))
+        server, _ = predicted_rates(timings, actors=7, workers=workers, cores=2)
+        assert server == pytest.approx(min(7 / (2 + HAND_OVER_S), 2 / (1 + 1 / together)))
 
 
 @pytest.mark.parametrize(("server_s", "expected"), [(0.001, "server"), (1.0, "inline")])
@@ -71,6 +74,46 @@ def test_timings_are_those_of_this_machine() -> None:
     timings, leaves = take_timings(CONFIG, 8, ["cpu"])
     assert all(0 < seconds < 1 for seconds in timings)
     assert 1 <= leaves <= CONFIG.search.batch_size
+
+
+# -- devices -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("gpus", "found"), [(0, ["cpu"]), (1, ["cuda:0"]), (2, ["cuda:0", "cuda:1"])]
+)
+def test_auto_takes_every_gpu_there_is(
+    monkeypatch: pytest.MonkeyPatch, gpus: int, found: list[str]
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
+    assert resolve_devices(["auto"]) == found
+    assert resolve_devices(["cpu", "cpu"]) == ["cpu", "cpu"]
+    if gpus:
+        assert resolve_devices(["cuda", "cpu"]) == ["cuda:0", "cpu"]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("gpu", "inference.devices: 'gpu' is no torch device"),
+        ("cuda:1", "inference.devices: no GPU 'cuda:1': there are cuda:0"),
+    ],
+)
+def test_a_device_that_is_not_there_is_named(
+    monkeypatch: pytest.MonkeyPatch, name: str, message: str
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    with pytest.raises(ConfigError, match=message) as caught:
+        resolve_devices([name])
+    assert "\n" not in str(caught.value)
+
+
+def test_without_a_gpu_the_error_says_what_to_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ConfigError, match='there is none; take "cpu"'):
+        resolve_devices(["cuda:0"])
 
 
 # -- pools ---------------------------------------------------------------------------------------

@@ -14,10 +14,9 @@ import torch
 from small_runs import eventually, problem
 from torch import nn
 
-from aerl_trainer.config import ConfigError, InferenceConfig, NetworkConfig
+from aerl_trainer.config import InferenceConfig, NetworkConfig
 from aerl_trainer.inference.arena import Arena, Ticket
 from aerl_trainer.inference.client import InferenceClient, ServerGone
-from aerl_trainer.inference.devices import resolve_devices
 from aerl_trainer.inference.inline import InlineEvaluator
 from aerl_trainer.inference.metrics import (
     BATCHES,
@@ -28,11 +27,10 @@ from aerl_trainer.inference.metrics import (
     REQUESTS,
     STALENESS,
     InferenceTotals,
-    count_batch,
-    rates_between,
 )
 from aerl_trainer.inference.server import InferenceServer
 from aerl_trainer.inference.weights import WeightBuffer
+from aerl_trainer.nn.batching import HostBuffers
 from aerl_trainer.nn.evaluator import TorchEvaluator, flat_weights, weight_count
 from aerl_trainer.nn.network import Network
 from aerl_trainer.search.context import make_context
@@ -40,7 +38,6 @@ from aerl_trainer.search.leaves import (
     LeafArrays,
     allocate_leaves,
     allocate_scratch,
-    leaf_specs,
     write_state,
 )
 from dagsched_env.instance import Instance
@@ -300,15 +297,63 @@ def test_the_server_on_a_gpu_answers_as_the_network_on_the_cpu() -> None:
         for slot, seed in [(0, 0), (1, 1)]:
             leaves = s.arena.leaves[slot]
             s.ask(slot, slot, 4, seed)
-            expected = allocate_leaves(BATCH, WIDTH)
-            fill(expected, PROBLEMS[slot], 4, seed)
-            TorchEvaluator(network()).evaluate(PROBLEMS[slot], expected, 4)
+            expected = on_cpu(slot, 4, seed)
             for row in range(4):
                 k = int(expected.n_candidates[row])
                 assert leaves.logits[row, :k] == pytest.approx(expected.logits[row, :k], abs=1e-3)
             assert leaves.prediction == pytest.approx(expected.prediction, abs=1e-3)
         s.weights.publish(flat_weights(network(seed=1)))
         assert s.ask(0, 0, 2, 0) == 1
+
+
+def on_cpu(slot: int, count: int, seed: int) -> LeafArrays:
+    """What the network makes of random states on the CPU."""
+    leaves = allocate_leaves(BATCH, WIDTH)
+    fill(leaves, PROBLEMS[slot], count, seed)
+    TorchEvaluator(network()).evaluate(PROBLEMS[slot], leaves, count)
+    return leaves
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_gpu_works_on_its_own_stream_between_pinned_buffers() -> None:
+    evaluator = TorchEvaluator(network(), "cuda")
+    assert evaluator._stream is not None
+    assert evaluator._stream != torch.cuda.default_stream()
+    leaves = allocate_leaves(BATCH, WIDTH)
+    for seed, (slot, count) in enumerate([(0, 1), (1, 4), (0, 3), (1, 2)] * 3):
+        fill(leaves, PROBLEMS[slot], count, seed)
+        evaluator.evaluate(PROBLEMS[slot], leaves, count)
+        expected = on_cpu(slot, count, seed)
+        assert leaves.prediction[:count] == pytest.approx(expected.prediction[:count], abs=1e-3)
+        for row in range(count):
+            k = int(expected.n_candidates[row])
+            assert leaves.logits[row, :k] == pytest.approx(expected.logits[row, :k], abs=1e-3)
+    assert all(buffer.is_pinned() for buffer in evaluator._buffers._buffers.values())
+
+
+def test_buffers_are_reused_and_grow() -> None:
+    buffers = HostBuffers(torch.device("cpu"))
+    first = buffers.get("a", (4, 6), torch.float32)
+    assert first.shape == (4, 6)
+    assert first.is_contiguous()
+    assert buffers.get("a", (3, 2), torch.float32).data_ptr() == first.data_ptr()
+    assert buffers.get("b", (4, 6), torch.float32).data_ptr() != first.data_ptr()
+    grown = buffers.get("a", (40, 60), torch.float32)
+    assert grown.shape == (40, 60)
+    assert buffers.get("a", (4, 6), torch.float32).data_ptr() == grown.data_ptr()
+
+
+def test_leftovers_of_another_batch_do_not_show() -> None:
+    """Batches of changing size and width through the same buffers."""
+    evaluator, leaves = TorchEvaluator(network()), allocate_leaves(BATCH, WIDTH)
+    for seed, (slot, count) in enumerate([(1, 4), (0, 1), (1, 2), (0, 4)] * 3):
+        fill(leaves, PROBLEMS[slot], count, seed)
+        evaluator.evaluate(PROBLEMS[slot], leaves, count)
+        expected = on_cpu(slot, count, seed)
+        assert leaves.prediction[:count].tolist() == expected.prediction[:count].tolist()
+        for row in range(count):
+            k = int(expected.n_candidates[row])
+            assert leaves.logits[row, :k].tolist() == expected.logits[row, :k].tolist()
 
 
 # -- several workers -----------------------------------------------------------------------------
@@ -348,54 +393,6 @@ def test_every_worker_follows_the_weights() -> None:
                 assert_answered(s.arena.leaves[actor], PROBLEMS[0], 2, 0, alone)
 
 
-# -- requests ------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def arena() -> Iterator[Arena]:
-    made = Arena.create(CONTEXT, ACTORS, BATCH, WIDTH)
-    try:
-        yield made
-    finally:
-        made.close()
-
-
-def test_a_request_waits_until_it_is_answered(arena: Arena) -> None:
-    ticket = arena.post(1, 3, 4)
-    assert (ticket.actor, ticket.tree, ticket.rows) == (1, 3, 4)
-    other = Arena.attach(arena.handle)
-    assert other.waiting(0) == [ticket]
-    assert arena.version_of(ticket) is None
-    other.answer(ticket, 7)
-    assert arena.version_of(ticket) == 7
-    assert arena.waiting(0) == []
-    assert arena.answers[1].acquire(timeout=0)
-    other.close()
-
-
-def test_what_a_dead_client_posted_is_withdrawn(arena: Arena) -> None:
-    arena.post(1, 0, 1)
-    kept = arena.post(2, 0, 1)
-    arena.clear(1)
-    assert arena.waiting(0) == [kept]
-
-
-def test_an_answer_to_the_dead_is_none_for_its_successor(arena: Arena) -> None:
-    """A worker has taken the request of an actor that dies, and answers it to the next one."""
-    stale = arena.post(0, 0, 2)
-    arena.clear(0)
-    arena.answer(stale, 1)  # before the successor asks
-    assert arena.waiting(0) == []
-    stale = arena.post(0, 0, 2)
-    arena.clear(0)
-    fresh = arena.post(0, 0, 3)
-    arena.answer(stale, 1)  # while the successor waits
-    assert arena.version_of(fresh) is None
-    assert arena.waiting(0) == [fresh]
-    arena.answer(fresh, 2)
-    assert arena.version_of(fresh) == 2
-
-
 def test_a_withdrawn_request_is_not_evaluated() -> None:
     """Its tree may hold a smaller problem by now, to which its actions are unknown."""
     with service(deadline_ms=1000.0) as s:
@@ -407,53 +404,7 @@ def test_a_withdrawn_request_is_not_evaluated() -> None:
         assert s.total(REQUESTS) == 1
 
 
-# -- metrics -------------------------------------------------------------------------------------
-
-
-def counted(*batches: tuple[int, int, list[float], int]) -> InferenceTotals:
-    """Totals of batches of (leaves, depth, latencies in ms, staleness), 2 ms each."""
-    totals = InferenceTotals.zero(2)
-    for leaves, depth, latencies_ms, staleness in batches:
-        count_batch(
-            totals.counts[0],
-            totals.latencies[0],
-            leaves=leaves,
-            depth=depth,
-            busy_ns=2_000_000,
-            latencies_ns=[round(1e6 * latency) for latency in latencies_ms],
-            staleness=staleness,
-        )
-    return totals
-
-
-def test_rates_are_means_over_the_stretch() -> None:
-    before = counted((100, 9, [50.0] * 9, 3))
-    after = counted((100, 9, [50.0] * 9, 3), (8, 1, [1.0], 0), (24, 2, [2.0, 3.0], 1))
-    rates = rates_between(before, after, seconds=4.0)
-    assert rates is not None
-    assert rates.leaves_per_s == 8.0
-    assert rates.mean_batch == 16.0
-    assert rates.queue_depth == 1.5
-    assert rates.latency_ms == 2.0
-    assert rates.staleness == 0.5
-    assert rates.busy == pytest.approx(0.004 / (4.0 * 2)), "of two workers, one of which idles"
-    assert rates_between(after, after, seconds=4.0) is None
-
-
-@pytest.mark.parametrize("latency_ms", [0.0005, 0.001, 0.35, 7.0, 900.0, 20_000.0])
-def test_the_quantile_of_latencies_is_right_to_a_bucket(latency_ms: float) -> None:
-    slow = [latency_ms] * 10
-    after = counted((1, 1, [latency_ms / 100] * 90, 0), (1, 1, slow, 0))
-    rates = rates_between(InferenceTotals.zero(2), after, 1.0)
-    assert rates is not None
-    assert (
-        max(latency_ms, 0.001) <= rates.latency_p95_ms <= max(latency_ms, 0.001) * 2**0.25 * 1.001
-    )
-
-
-def test_latencies_beyond_the_histogram_are_in_its_last_bucket() -> None:
-    after = counted((1, 1, [1e7], 0))
-    assert after.latencies[0, -1] == 1
+# -- what is counted ------------------------------------------------------------------------------
 
 
 def test_the_server_counts_what_its_clients_see() -> None:
@@ -484,67 +435,7 @@ def test_staleness_is_what_was_published_during_a_batch() -> None:
         assert s.total(STALENESS) == 2
 
 
-# -- arena and weights ---------------------------------------------------------------------------
-
-
-def test_slots_do_not_overlap() -> None:
-    arena = Arena.create(CONTEXT, 2, BATCH, WIDTH)
-    try:
-        specs = leaf_specs(BATCH, WIDTH)
-        for value, leaves in enumerate(arena.leaves, start=1):
-            for name, array in leaves._asdict().items():
-                assert array.shape == specs[name][0]
-                array[...] = value
-        assert all((array == 1).all() for array in arena.leaves[0])
-        assert arena.waiting(0) == []
-        assert not any(arena.totals().counts.ravel())
-        other = Arena.attach(arena.handle)
-        assert other.leaves[1].value.tolist() == [2.0] * BATCH
-        other.close()
-    finally:
-        arena.close()
-
-
-def test_weights_are_read_with_their_version() -> None:
-    buffer = WeightBuffer.create(3)
-    try:
-        assert buffer.version == 0
-        reader = WeightBuffer.attach(buffer.handle)
-        for version in (1, 2):
-            assert buffer.publish(np.full(3, version, dtype=np.float32)) == version
-            weights, found = reader.read()
-            assert found == reader.version == version
-            assert weights.tolist() == [version] * 3
-        weights[:] = 0
-        assert reader.read()[0].tolist() == [2, 2, 2], "a copy"
-        reader.close()
-    finally:
-        buffer.close()
-
-
-def test_weights_and_version_are_never_torn() -> None:
-    """A reader beside a writer sees each vector whole, with its own number."""
-    buffer = WeightBuffer.create(20_000)
-    reader = WeightBuffer.attach(buffer.handle)
-    done = threading.Event()
-
-    def write() -> None:
-        for version in range(1, 200):
-            buffer.publish(np.full(20_000, version, dtype=np.float32))
-        done.set()
-
-    writer = threading.Thread(target=write, daemon=True)
-    try:
-        writer.start()
-        while not done.is_set():
-            weights, version = reader.read()
-            assert (weights == version).all()
-        writer.join()
-        assert reader.version == 199
-    finally:
-        writer.join()
-        reader.close()
-        buffer.close()
+# -- inline ---------------------------------------------------------------------------------------
 
 
 def test_the_inline_evaluator_follows_the_weights() -> None:
@@ -565,43 +456,3 @@ def test_the_inline_evaluator_follows_the_weights() -> None:
         assert 0 < totals.total(BUSY_NS) == totals.total(LATENCY_NS)
     finally:
         buffer.close()
-
-
-# -- devices -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("gpus", "found"), [(0, ["cpu"]), (1, ["cuda:0"]), (2, ["cuda:0", "cuda:1"])]
-)
-def test_auto_takes_every_gpu_there_is(
-    monkeypatch: pytest.MonkeyPatch, gpus: int, found: list[str]
-) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
-    assert resolve_devices(["auto"]) == found
-    assert resolve_devices(["cpu", "cpu"]) == ["cpu", "cpu"]
-    if gpus:
-        assert resolve_devices(["cuda", "cpu"]) == ["cuda:0", "cpu"]
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("gpu", "inference.devices: 'gpu' is no torch device"),
-        ("cuda:1", "inference.devices: no GPU 'cuda:1': there are cuda:0"),
-    ],
-)
-def test_a_device_that_is_not_there_is_named(
-    monkeypatch: pytest.MonkeyPatch, name: str, message: str
-) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    with pytest.raises(ConfigError, match=message) as caught:
-        resolve_devices([name])
-    assert "\n" not in str(caught.value)
-
-
-def test_without_a_gpu_the_error_says_what_to_take(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(ConfigError, match='there is none; take "cpu"'):
-        resolve_devices(["cuda:0"])

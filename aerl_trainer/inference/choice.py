@@ -28,6 +28,8 @@ __all__ = ["Choice", "Timings", "choose_backend", "predicted_rates", "take_timin
 PROCESSORS = 4
 SECONDS = 0.2
 """Time given to each of the measurements."""
+HAND_OVER_S = 2e-4
+"""From an actor to the worker and back, beside the pass: two processes must be woken."""
 
 
 class Choice(NamedTuple):
@@ -63,7 +65,6 @@ def choose_backend(config: Config, max_tasks: int) -> Choice:
         actors=actors,
         workers=len(devices),
         cores=len(os.sched_getaffinity(0)),
-        wait=config.inference.deadline_ms / 1000.0,
     )
     measured = (
         f"expects {leaves * server:.0f} leaves/s of server on {'+'.join(devices)}, "
@@ -75,24 +76,23 @@ def choose_backend(config: Config, max_tasks: int) -> Choice:
 
 
 def predicted_rates(
-    timings: Timings, *, actors: int, workers: int, cores: int, wait: float
+    timings: Timings, *, actors: int, workers: int, cores: int
 ) -> tuple[float, float]:
     """Mini-batches a second of (server, inline).
 
     An actor with the network inline is limited by its core. With the server, a round of an actor
-    takes its search, the wait for others and a pass over all of them; and all cores together do
-    not more than their number of seconds of work in a second.
+    takes its search, the way to the worker and back and a pass over all of its actors; and all
+    cores together do not more than their number of seconds of work in a second.
 
     Args:
         timings: of one mini-batch.
         actors: that search.
         workers: of inference, which take a core as well.
         cores: there are.
-        wait: seconds that a worker waits for more requests.
     """
     inline = min(actors, cores) / (timings.search + timings.inline)
     together = -(-actors // workers)
-    rounds = actors / (timings.search + wait + timings.server)
+    rounds = actors / (timings.search + HAND_OVER_S + timings.server)
     work = cores / (timings.search + timings.server / together)
     return min(rounds, work), inline
 
@@ -126,15 +126,15 @@ class _Recorder:
         self.leaves += count
         if count > self.rows:
             self.rows = count
-            for mine, theirs in zip(self.widest, leaves, strict=True):
-                mine[:] = theirs
+            for name in LeafArrays._fields:
+                getattr(self.widest, name)[:] = getattr(leaves, name)
         return 0
 
 
 def _time_search(
     config: Config, instance: Instance, seconds: float
 ) -> tuple[float, Request, float]:
-    """Seconds a mini-batch without the network, the largest one, and their mean size.
+    """Seconds a mini-batch without the network, one of mean size, and that size.
 
     Trees of the run's budget one after the other, and at least one mini-batch.
     """
@@ -148,8 +148,8 @@ def _time_search(
         task = Task(0, 0, instance, 0)
         search_alone(task, recorder, config.search, tail_weight=1.0, explore=False, spent=spent)
     elapsed = time.perf_counter() - started
-    batch = Request(instance, recorder.widest, recorder.rows)
-    return elapsed / recorder.batches, batch, recorder.leaves / recorder.batches
+    mean = recorder.leaves / recorder.batches
+    return elapsed / recorder.batches, Request(instance, recorder.widest, round(mean)), mean
 
 
 def _time_network(config: Config, batch: Request, device: str, together: int) -> float:

@@ -18,6 +18,9 @@ from dagsched_env.instance import Instance
 __all__ = ["BatchEvaluator", "InferenceServer"]
 
 IDLE_WAIT_S = 0.05
+WAIT_SHARE = 0.25
+"""Of the last pass: what a worker may wait for more requests. Without it two halves of the actors
+take turns, and a pass whose cost hardly depends on its batch is made twice as often as needed."""
 
 
 class BatchEvaluator(Protocol):
@@ -40,9 +43,9 @@ class BatchEvaluator(Protocol):
 class InferenceServer:
     """Serves until told to stop.
 
-    Batching is greedy: it takes what is posted, waits at most ``deadline_ms`` for those of its
-    actors that have not posted yet, and never for one that does not come. New weights are taken
-    between batches.
+    Batching is greedy: it takes what is posted, and waits for those of its actors that have not
+    posted yet at most ``deadline_ms``, or a quarter of the last pass where that is longer; so one
+    that does not come costs little. New weights are taken between batches.
 
     Args:
         arena: the shared slots.
@@ -68,6 +71,7 @@ class InferenceServer:
         self._evaluator, self._orders, self._running = evaluator, orders, running
         self._clients = len(range(worker, arena.actors, arena.workers))
         self._deadline_s = config.deadline_ms / 1000.0
+        self._last_pass_s = 0.0
         self._instances: dict[int, Instance] = {}
         self._stopped = False
 
@@ -84,7 +88,8 @@ class InferenceServer:
 
     def _collect(self) -> list[Ticket]:
         """Requests that wait, after a short wait for the other actors."""
-        deadline = time.monotonic() + self._deadline_s
+        wait = max(self._deadline_s, WAIT_SHARE * self._last_pass_s)
+        deadline = time.monotonic() + wait
         tickets = self._arena.waiting(self._worker)
         while len(tickets) < self._clients:
             left = deadline - time.monotonic()
@@ -111,6 +116,7 @@ class InferenceServer:
             [Request(instances[t.tree], leaves[t.actor], t.rows) for t in tickets]
         )
         now = time.monotonic_ns()
+        self._last_pass_s = (now - started) / 1e9
         count_batch(
             self._arena.counts[self._worker],
             self._arena.latencies[self._worker],
