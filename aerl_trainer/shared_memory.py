@@ -94,7 +94,7 @@ class SharedBlock:
     @classmethod
     def create(cls, label: str, specs: Mapping[str, ArraySpec]) -> "SharedBlock":
         """Allocate a zeroed segment for ``specs`` (name → shape, dtype)."""
-        plain = {name: (shape, np.dtype(dtype).str) for name, (shape, dtype) in specs.items()}
+        plain = _plain(specs)
         pid = os.getpid()
         name = f"{PREFIX}-{pid}-{_start_time(pid)}-{next(_serial)}-{label}"
         segment = shared_memory.SharedMemory(name=name, create=True, size=_layout(plain)[1])
@@ -119,15 +119,17 @@ class SharedBlock:
 
 
 class LocalBlock:
-    """The same interface on private memory, for a search by a single process."""
+    """The same interface on private memory, for a search by a single process.
+
+    A mapping of its own: the allocator would write zeros to all of it where it uses memory again.
+    """
 
     handle = None
 
     def __init__(self, specs: Mapping[str, ArraySpec]) -> None:
+        plain = _plain(specs)
         self.lock = contextlib.nullcontext()
-        self.arrays: dict[str, npt.NDArray[Any]] = {
-            name: np.zeros(shape, dtype) for name, (shape, dtype) in specs.items()
-        }
+        self.arrays = _views(mmap.mmap(-1, _layout(plain)[1]), plain)
 
     def close(self) -> None:
         self.arrays.clear()
@@ -159,6 +161,11 @@ def _start_time(pid: int) -> str | None:
         return None
     fields = record.rpartition(")")[2].split()  # the name in brackets may hold anything
     return None if fields[0] == "Z" else fields[19]
+
+
+def _plain(specs: Mapping[str, ArraySpec]) -> dict[str, tuple[tuple[int, ...], str]]:
+    """Shapes and dtypes as they are pickled."""
+    return {name: (shape, np.dtype(dtype).str) for name, (shape, dtype) in specs.items()}
 
 
 def _layout(specs: Mapping[str, tuple[tuple[int, ...], str]]) -> tuple[dict[str, int], int]:

@@ -32,7 +32,7 @@ from dagsched_env.schedulers import annealing, best_of_portfolio
 __all__ = ["Policy", "SolveResult", "load_policy", "solve"]
 
 DEFAULT_SIMULATIONS = 10_000
-SEARCH_SHARE = 0.1
+SEARCH_SHARE = 0.05
 """Of a time budget; the rest anneals the schedule that the tree has found."""
 MOVES_PER_SIMULATION = 20
 """Annealing moves where simulations are the budget: about a third of their time."""
@@ -100,7 +100,7 @@ def solve(
     """Search for a short schedule; never worse than the best classic scheduler.
 
     The tree search is followed by annealing that starts from its best schedule: of a time budget
-    the search has the first tenth; otherwise each simulation is worth 20 moves of the annealing.
+    the search has the first twentieth; otherwise each simulation is worth 20 moves of the annealing.
     A search that proves its schedule optimal ends at once.
 
     Args:
