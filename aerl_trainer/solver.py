@@ -100,7 +100,8 @@ def solve(
     """Search for a short schedule; never worse than the best classic scheduler.
 
     The tree search is followed by annealing that starts from its best schedule: of a time budget
-    the search has the first twentieth; otherwise each simulation is worth 20 moves of the annealing.
+    the search has the first twentieth; otherwise each simulation is worth 20 moves of the
+    annealing.
     A search that proves its schedule optimal ends at once.
 
     Args:
@@ -158,16 +159,22 @@ class _Clock:
     def __init__(self, deadline: float | None, anneal: bool) -> None:
         self._anneal = anneal
         self._deadline = deadline
-        self._started = time.perf_counter()
+        self._share = SEARCH_SHARE if anneal else 1.0
+        self._started: float | None = None
         self._search_s = math.inf
-        if deadline is not None:
-            self._search_s = (SEARCH_SHARE if anneal else 1.0) * (deadline - self._started)
 
     def spent(self) -> float:
-        """Share of the tree search's time that is gone; from 1 on it is over."""
-        if self._search_s <= 0:
-            return 1.0
-        return (time.perf_counter() - self._started) / self._search_s
+        """Share of the tree search's time that is gone; from 1 on it is over.
+
+        The first call starts it: what comes before, such as the list schedules, is not its own.
+        """
+        now = time.perf_counter()
+        if self._started is None:
+            self._started = now
+            if self._deadline is not None:
+                self._search_s = max(self._share * (self._deadline - now), 1e-9)
+            return 0.0 if self._deadline is None or now < self._deadline else 1.0
+        return (now - self._started) / self._search_s
 
     def improve(
         self, instance: Instance, schedule: Schedule, tree: SharedTree, seed: int
@@ -177,7 +184,7 @@ class _Clock:
         if not self._anneal or tree.proved or (left is not None and left <= 0):
             return schedule
         # A search that ended by its budget was not short of time: what follows is in proportion.
-        limited = left is None or tree.outcome == "complete"
+        limited = left is None or tree.outcome in ("complete", "cap")
         moves = MOVES_PER_SIMULATION * max(tree.counter(SIMS_DONE), 1) if limited else None
         annealed = annealing(
             instance,

@@ -69,7 +69,8 @@ def set_flags(config: Config) -> list[str]:
     for section, values in settings.to_dict(config).items():
         for key, value in values.items():
             if value != defaults[section][key] and section != "curriculum":
-                flags.append(f"{section}.{key}={value}")
+                text = list(value) if isinstance(value, tuple) else value
+                flags.append(f"{section}.{key}={text}")
     return ["--set", *flags]
 
 

@@ -145,6 +145,7 @@ def test_a_budget_of_seconds_ends_the_search() -> None:
 
 
 def test_the_smaller_of_two_budgets_counts() -> None:
+    """Of the search, and of the annealing behind it."""
     instance = problem(40, 4)
     assert solve(instance, budget_s=3600.0, simulations=200).simulations < 300
     assert solve(instance, budget_s=0.2, simulations=10**9).simulations < 10**9
