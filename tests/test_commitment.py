@@ -39,7 +39,9 @@ def path_to(t: TreeArrays, node: int) -> list[int]:
     return actions[::-1]
 
 
-def search(instance: Instance, config: SearchConfig) -> tuple[SharedTree, list[list[int]]]:
+def search(
+    instance: Instance, config: SearchConfig, spent: float = 0.0
+) -> tuple[SharedTree, list[list[int]]]:
     """A search to its end, and the committed prefix after each mini-batch."""
     tree = SharedTree.local(TreeSize.for_search(config, 1, instance.n_tasks))
     tree.reset()
@@ -56,7 +58,7 @@ def search(instance: Instance, config: SearchConfig) -> tuple[SharedTree, list[l
     prefixes = []
     while not tree.finished:
         worker.run_batch(1.0)
-        commit(tree, instance.n_tasks, config, 0.0)
+        commit(tree, instance.n_tasks, config, spent)
         prefixes.append(path_to(tree.arrays, tree.counter(TOP)))
     return tree, prefixes
 
@@ -108,21 +110,7 @@ def test_a_solved_subtree_is_left_again() -> None:
     for seed in range(6):
         instance = problem(6, 2, seed)
         config = dataclasses.replace(CONFIG.for_solving(20_000), commit_every=1)
-        tree = SharedTree.local(TreeSize.for_search(config, 1, instance.n_tasks))
-        tree.reset()
-        worker = SearchWorker(
-            0,
-            Task(0, 0, instance, 0),
-            tree,
-            allocate_leaves(config.batch_size, config.max_children),
-            PriorEvaluator(),
-            config,
-            explore=False,
-            network=False,
-        )
-        while not tree.finished:
-            worker.run_batch(1.0)
-            commit(tree, instance.n_tasks, config, 0.9)
+        tree, _ = search(instance, config, spent=0.9)
         best = exact.solve(instance, time_limit_s=60)
         assert best.optimal
         assert tree.arrays.counters[OUTCOME] == EXHAUSTED
