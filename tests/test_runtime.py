@@ -276,6 +276,16 @@ def test_a_tree_broken_in_mid_write_is_searched_again() -> None:
         assert finished.report.best_makespan <= SCHEDULERS["heft"](BIG.instance).makespan
 
 
+def test_a_tree_broken_before_its_first_schedule_is_searched_again() -> None:
+    """There is nothing to save."""
+    with pool_of(LONG) as pool:
+        tree = pool.tree(0)
+        with tree.lock:  # nobody has searched yet
+            pool.submit(BIG, 1.0)
+            tree.arrays.counters[WRITER] = 1
+        check_finished(next_finished(pool), LONG)
+
+
 def test_a_dead_writer_is_found_by_the_parent() -> None:
     """The only actor dies holding the marker: its tree starts again with its successor."""
     config = replaced(LONG, "run", actors=1)

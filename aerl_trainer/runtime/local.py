@@ -319,6 +319,8 @@ class ProcessPool:
 
 def _salvage(tree: SharedTree, task: Task, known: Schedule | None) -> Schedule | None:
     """The better of a broken tree's schedule, unless it is half written, and the one known."""
+    if tree.best_makespan == np.inf:
+        return known
     found = tree.incumbent(task.instance.n_tasks, algorithm="tree")
     try:
         found.validate(task.instance)
