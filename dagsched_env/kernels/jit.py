@@ -1,4 +1,4 @@
-"""The one way in which this project compiles a kernel."""
+"""The two ways in which this project compiles: as a kernel of its own, or into its callers."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
