@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from aerl_trainer import config as settings
-from aerl_trainer.config import Config
+from aerl_trainer.config import Config, SearchConfig
 from aerl_trainer.learning.experiences import make_experiences
 from aerl_trainer.records import Experience, Task, Trajectory
 from aerl_trainer.search.alone import search_alone
-from aerl_trainer.search.leaves import PriorEvaluator
+from aerl_trainer.search.leaves import Evaluator, PriorEvaluator, allocate_leaves
 from aerl_trainer.search.trajectories import sample_trajectories
+from aerl_trainer.search.tree import SharedTree, TreeSize
+from aerl_trainer.search.worker import SearchWorker
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.instance import Instance
 
@@ -117,3 +119,32 @@ def replaced(config: Config, section: str, **values: Any) -> Config:
     """A copy with some values of one section changed."""
     changed = dataclasses.replace(getattr(config, section), **values)
     return dataclasses.replace(config, **{section: changed})
+
+
+def empty_tree(instance: Instance, config: SearchConfig, actors: int = 1) -> SharedTree:
+    """In private memory."""
+    tree = SharedTree.local(TreeSize.for_search(config, actors, instance.n_tasks))
+    tree.reset()
+    return tree
+
+
+def search_worker(
+    tree: SharedTree,
+    actor: int,
+    task: Task,
+    config: SearchConfig,
+    *,
+    evaluator: Evaluator | None = None,
+    explore: bool = False,
+) -> SearchWorker:
+    """With leaves of its own; without an ``evaluator`` it goes by the hand-made prior."""
+    return SearchWorker(
+        actor,
+        task,
+        tree,
+        allocate_leaves(config.batch_size, config.max_children),
+        evaluator or PriorEvaluator(),
+        config,
+        explore=explore,
+        network=evaluator is not None,
+    )

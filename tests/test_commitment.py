@@ -5,14 +5,14 @@ import itertools
 
 import numpy as np
 import pytest
-from small_runs import problem
-from tree_invariants import check_tree
+from small_runs import empty_tree, problem, search_worker
+from tree_invariants import check_tree, path_to
 
 from aerl_trainer.config import ConfigError, SearchConfig
 from aerl_trainer.records import Task
 from aerl_trainer.search.alone import search_alone
 from aerl_trainer.search.commitment import commit, committed_depth
-from aerl_trainer.search.leaves import PriorEvaluator, allocate_leaves
+from aerl_trainer.search.leaves import PriorEvaluator
 from aerl_trainer.search.tree import (
     EXHAUSTED,
     OUTCOME,
@@ -21,45 +21,29 @@ from aerl_trainer.search.tree import (
     TOP,
     SharedTree,
     TreeArrays,
-    TreeSize,
 )
-from aerl_trainer.search.worker import SearchWorker
 from dagsched_env import exact
 from dagsched_env.instance import Instance
 
 CONFIG = SearchConfig(batch_size=4, max_children=64).for_solving(400)
 
 
-def path_to(t: TreeArrays, node: int) -> list[int]:
-    """Actions from the root."""
-    actions = []
-    while (edge := int(t.parent_edge[node])) >= 0:
-        actions.append(int(t.edge_action[edge]))
-        node = int(t.edge_parent[edge])
-    return actions[::-1]
+def prefix_of(t: TreeArrays) -> list[int]:
+    """The actions that have been committed."""
+    return [int(t.edge_action[edge]) for edge in path_to(t, int(t.counters[TOP]))]
 
 
 def search(
     instance: Instance, config: SearchConfig, spent: float = 0.0
 ) -> tuple[SharedTree, list[list[int]]]:
     """A search to its end, and the committed prefix after each mini-batch."""
-    tree = SharedTree.local(TreeSize.for_search(config, 1, instance.n_tasks))
-    tree.reset()
-    worker = SearchWorker(
-        0,
-        Task(0, 0, instance, 0),
-        tree,
-        allocate_leaves(config.batch_size, config.max_children),
-        PriorEvaluator(),
-        config,
-        explore=False,
-        network=False,
-    )
+    tree = empty_tree(instance, config)
+    worker = search_worker(tree, 0, Task(0, 0, instance, 0), config)
     prefixes = []
     while not tree.finished:
         worker.run_batch(1.0)
         commit(tree, instance.n_tasks, config, spent)
-        prefixes.append(path_to(tree.arrays, tree.counter(TOP)))
+        prefixes.append(prefix_of(tree.arrays))
     return tree, prefixes
 
 

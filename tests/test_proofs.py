@@ -8,6 +8,7 @@ import pytest
 from brute_force import optimum
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_runs import search_worker
 from strategies import instances
 from tree_invariants import check_tree
 
@@ -15,9 +16,8 @@ from aerl_trainer.config import SearchConfig
 from aerl_trainer.records import SearchReport, Task
 from aerl_trainer.search.alone import search_alone
 from aerl_trainer.search.context import SearchContext, make_context
-from aerl_trainer.search.leaves import PriorEvaluator, allocate_leaves, least_makespan
+from aerl_trainer.search.leaves import PriorEvaluator, least_makespan
 from aerl_trainer.search.tree import ROOT, SIMS_DONE, SOLVED, SharedTree, TreeSize
-from aerl_trainer.search.worker import SearchWorker
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.instance import Instance
 from dagsched_env.schedule import Schedule
@@ -160,16 +160,7 @@ def test_threads_prove_together(seed: int) -> None:
         done = [0] * actors
 
         def work(actor: int) -> None:
-            worker = SearchWorker(
-                actor,
-                task,
-                views[actor],
-                allocate_leaves(CONFIG.batch_size, CONFIG.max_children),
-                PriorEvaluator(),
-                CONFIG,
-                explore=False,
-                network=False,
-            )
+            worker = search_worker(views[actor], actor, task, CONFIG)
             while not worker.tree.finished:
                 done[actor] += worker.run_batch(1.0)
 

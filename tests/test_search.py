@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import references
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_tree import Evaluation, ReferenceTree, assert_same_tree
+from small_runs import empty_tree, search_worker
 from strategies import instances
 from tree_invariants import check_tree, edges_of, path_to
 
@@ -21,7 +23,7 @@ from aerl_trainer.records import SearchReport, Task
 from aerl_trainer.search.alone import search_alone
 from aerl_trainer.search.context import make_context
 from aerl_trainer.search.kernels import forget
-from aerl_trainer.search.leaves import Evaluator, LeafArrays, PriorEvaluator, allocate_leaves
+from aerl_trainer.search.leaves import Evaluator, LeafArrays, PriorEvaluator
 from aerl_trainer.search.tree import (
     BEST_MAKESPAN,
     EXPANDED,
@@ -36,7 +38,6 @@ from aerl_trainer.search.tree import (
     WRITER,
     SharedTree,
     TreeArrays,
-    TreeSize,
 )
 from aerl_trainer.search.worker import NOISE_POOL, SearchWorker
 from aerl_trainer.seeding import generator
@@ -103,30 +104,9 @@ def search(
 
 
 def worker(
-    tree: SharedTree,
-    actor: int,
-    task: Task,
-    config: SearchConfig = CONFIG,
-    *,
-    evaluator: Evaluator | None = None,
-    explore: bool = False,
+    tree: SharedTree, actor: int, task: Task, config: SearchConfig = CONFIG, **options: Any
 ) -> SearchWorker:
-    return SearchWorker(
-        actor,
-        task,
-        tree,
-        allocate_leaves(config.batch_size, config.max_children),
-        evaluator or PriorEvaluator(),
-        config,
-        explore=explore,
-        network=evaluator is not None,
-    )
-
-
-def empty_tree(instance: Instance, config: SearchConfig = CONFIG, actors: int = 1) -> SharedTree:
-    tree = SharedTree.local(TreeSize.for_search(config, actors, instance.n_tasks))
-    tree.reset()
-    return tree
+    return search_worker(tree, actor, task, config, **options)
 
 
 def state_at(instance: Instance, t: TreeArrays, node: int) -> State:
@@ -243,7 +223,7 @@ def test_a_better_offer_stays_the_incumbent() -> None:
 
 def test_a_death_while_storing_the_incumbent_breaks_the_tree() -> None:
     instance = problem()
-    tree = empty_tree(instance, actors=2)
+    tree = empty_tree(instance, CONFIG, actors=2)
     doomed = worker(tree, 1, Task(0, 0, instance, 0))
     tree.arrays = tree.arrays._replace(incumbent_start=np.zeros(1))  # the copy fails half way
     with pytest.raises(ValueError, match="broadcast"):
@@ -594,7 +574,7 @@ def test_two_workers_interleaved() -> None:
     """The second runs a batch while the first one's is in flight; at the root it has to wait."""
     instance = problem()
     task = Task(0, 0, instance, 0)
-    tree = empty_tree(instance, actors=2)
+    tree = empty_tree(instance, CONFIG, actors=2)
     counts = []
 
     def second_at_work() -> None:
@@ -617,7 +597,7 @@ def test_two_workers_interleaved() -> None:
 def test_the_search_survives_a_worker() -> None:
     instance = problem()
     task = Task(0, 0, instance, 0)
-    tree = empty_tree(instance, actors=2)
+    tree = empty_tree(instance, CONFIG, actors=2)
     survivor = worker(tree, 0, task)
     survivor.run_batch(1.0)
     survivor.run_batch(1.0)
@@ -660,7 +640,7 @@ def test_root_noise() -> None:
     task = Task(0, 0, instance, 11)
     roots = {}
     for explore, actor in [(False, 0), (True, 0), (True, 1)]:
-        tree = empty_tree(instance, actors=2)
+        tree = empty_tree(instance, CONFIG, actors=2)
         one = worker(tree, actor, task, explore=explore)
         for _ in range(6):
             one.run_batch(1.0)

@@ -7,13 +7,13 @@ from collections import Counter
 import numpy as np
 import pytest
 from reference_tree import halving_sequence
+from small_runs import empty_tree, search_worker
 from tree_invariants import check_tree, edges_of
 
 from aerl_trainer.config import SearchConfig
 from aerl_trainer.records import Task
-from aerl_trainer.search.leaves import PriorEvaluator, allocate_leaves
 from aerl_trainer.search.selection import considered_visits
-from aerl_trainer.search.tree import ROOT, SIMS_DONE, SharedTree, TreeSize
+from aerl_trainer.search.tree import ROOT, SIMS_DONE, SharedTree
 from aerl_trainer.search.worker import SearchWorker
 from dagsched_env.instance import Instance
 
@@ -44,21 +44,9 @@ def tree_and_workers(
     explore: bool = False,
     seed: int = 0,
 ) -> tuple[SharedTree, list[SearchWorker]]:
-    tree = SharedTree.local(TreeSize.for_search(config, actors, instance.n_tasks))
-    tree.reset()
-    task = Task(0, 0, instance, seed)
+    tree, task = empty_tree(instance, config, actors), Task(0, 0, instance, seed)
     return tree, [
-        SearchWorker(
-            actor,
-            task,
-            tree,
-            allocate_leaves(config.batch_size, config.max_children),
-            PriorEvaluator(),
-            config,
-            explore=explore,
-            network=False,
-        )
-        for actor in range(actors)
+        search_worker(tree, actor, task, config, explore=explore) for actor in range(actors)
     ]
 
 
