@@ -67,13 +67,16 @@ class SearchConfig:
     batch_size: int = 16
     """Leaves that an actor gathers before one evaluation."""
     c_puct: float = 1.5
+    c_puct_base: float = 19652.0
+    """At a node of N visits PUCT's c is ``c_puct + ln((1 + N + base) / base)``, as in AlphaZero."""
     root_selection: Literal["puct", "gumbel"] = "puct"
     """At the root: PUCT, as below it, or sequential halving of actions drawn without replacement
     (Gumbel MuZero), which is a little better at some 50 simulations and no better from 200 on."""
     considered_actions: int = 16
     """Root actions that sequential halving begins with."""
-    best_weight: float = 0.5
-    """Q = (1 - w)·mean + w·best over an edge's completed visits."""
+    best_weight: float = 0.0
+    """Q = (1 - w)·mean + w·best over an edge's completed visits. Visits that are to be learned from
+    go by the mean alone; for solving w is 1."""
     backup: Literal["return", "value"] = "return"
     """What is backed up: the rewards along the path plus the leaf's value, or the value alone."""
     value_target: Literal["return", "rank"] = "return"
@@ -98,7 +101,8 @@ class SearchConfig:
     """Actions with a smaller hand-made prior are dropped."""
     commit_every: int = 0
     """Placements decided at a time: selection then begins behind those of the best schedule found,
-    and n placements are decided in n / this steps over the budget; 0 = always at the root."""
+    and n placements are decided in n / this steps over the second half of the search; 0 = always at
+    the root."""
     prune: bool = False
     """Leave out what a lower bound shows to be no better than the best schedule; the visits of
     such a search say less about the actions that it has left out."""
@@ -109,6 +113,7 @@ class SearchConfig:
             _require(getattr(self, name) >= 1, f"search.{name} must be at least 1")
         _require(self.cap_factor >= 1, "search.cap_factor must be at least 1")
         _require(self.c_puct >= 0, "search.c_puct must not be negative")
+        _require(self.c_puct_base > 0, "search.c_puct_base must be positive")
         for name in ("best_weight", "tail_weight", "tail_weight_end", "noise_fraction"):
             _require(0 <= getattr(self, name) <= 1, f"search.{name} must lie in [0, 1]")
         _require(self.rollout_temperature > 0, "search.rollout_temperature must be positive")
@@ -133,8 +138,9 @@ class SearchConfig:
         """These settings for finding one good schedule rather than data to learn from.
 
         A subtree is worth the best schedule in it, and the budget alone ends the search, unless it
-        proves its best schedule: nothing is dropped but what is shown to be no better. Whatever a
-        network was trained to, it is the makespan that counts.
+        proves its best schedule: beyond ``max_children`` nothing is dropped but what is shown to be
+        no better. The second half goes ever deeper along the best schedule. Whatever a network was
+        trained to, it is the makespan that counts.
         """
         return dataclasses.replace(
             self,
@@ -144,6 +150,7 @@ class SearchConfig:
             cap_factor=1.0,
             min_prior=0.0,
             prune=True,
+            commit_every=10,
             backup="return",
             value_target="return",
         )

@@ -30,13 +30,16 @@ class SearchReport:
     simulations: int
     simulations_by_actor: tuple[int, ...]
     """How the actors shared them; sums to ``simulations``."""
+    interleaving: tuple[tuple[int, int], ...]
+    """(actor, simulations) of the latest 1024 mini-batches, in the order of their commits."""
     terminal_paths: int
     nodes: int
     best_makespan: float
     optimal: bool
     """No schedule is shorter than ``best_makespan``, by more than 1e-9 of it: proved."""
     outcome: str
-    """``"complete"``, ``"exhausted"`` (every kept action solved) or ``"cap"`` (safety cap hit)."""
+    """``"complete"``, ``"exhausted"`` (every kept action solved), ``"cap"`` (safety cap hit), or
+    ``"running"`` (stopped by the caller)."""
     elapsed_s: float
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from aerl_trainer import checkpoint as checkpoints
 from aerl_trainer import config as settings
+from aerl_trainer.chains import Cooling, run_chains
 from aerl_trainer.checkpoint import CheckpointError
 from aerl_trainer.config import Config
 from aerl_trainer.nn.evaluator import TorchEvaluator, flat_weights
@@ -19,15 +20,16 @@ from aerl_trainer.runtime.actor import COLLISION_WAIT_S
 from aerl_trainer.runtime.local import ProcessPool
 from aerl_trainer.runtime.processes import Backend
 from aerl_trainer.search.alone import search_alone
-from aerl_trainer.search.commitment import commit
+from aerl_trainer.search.commitment import descend
 from aerl_trainer.search.leaves import Evaluator, PriorEvaluator, allocate_leaves
-from aerl_trainer.search.tree import SIMS_DONE, SharedTree, cut_off
+from aerl_trainer.search.tree import SIMS_DONE, WRITER, SharedTree, cut_off
 from aerl_trainer.search.worker import SearchWorker
 from aerl_trainer.seeding import generator
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
+from dagsched_env.kernels.annealing import Proposal
 from dagsched_env.schedule import Schedule
-from dagsched_env.schedulers import annealing, best_of_portfolio
+from dagsched_env.schedulers import best_of_portfolio
 
 __all__ = ["Policy", "SolveResult", "load_policy", "solve"]
 
@@ -101,7 +103,9 @@ def solve(
 
     The tree search is followed by annealing that starts from its best schedule: of a time budget
     the search has the first twentieth; otherwise each simulation is worth 20 moves of the
-    annealing.
+    annealing. Several actors run a chain of annealing each, on one core each: for the time that is
+    left, or for an equal part of the moves, so that the work is that of one actor. (Parts of the
+    moves from one start are worth as much as one long chain, see benchmarks/SEARCH_NOTES.md.)
     A search that proves its schedule optimal ends at once.
 
     Args:
@@ -109,8 +113,10 @@ def solve(
         budget_s: stop after this many seconds.
         simulations: stop after this many simulations (``10_000`` when both are None). With one
             actor and no ``budget_s`` the result is a function of the arguments alone.
-        actors: processes that share the tree, this one among them; with several, call this under
-            ``if __name__ == "__main__"``, as the processes import the main module.
+        actors: processes that share the tree, this one among them, and chains of annealing, which
+            are threads of this one; with several, call this under ``if __name__ == "__main__"``,
+            as the processes import the main module. They take a second or more to start, and no
+            part in a tree search that is over by then.
         checkpoint: a checkpoint or run directory, or a loaded ``Policy``; None searches with the
             hand-made prior.
         anneal: False spends the whole budget on the tree search and leaves its schedule as it is.
@@ -124,13 +130,16 @@ def solve(
     started = time.perf_counter()
     policy = checkpoint if isinstance(checkpoint, Policy | None) else load_policy(checkpoint)
     config = _solve_config(policy, budget_s, simulations, actors)
-    deadline = None if budget_s is None else started + budget_s
+    clock = _Clock(None if budget_s is None else started + budget_s, anneal)
     search = _search_alone if actors == 1 else _search_together
-    found = search(instance, policy, config, seed, _Clock(deadline, anneal))
-    makespan = found.schedule.makespan
+    found = search(instance, policy, config, seed, clock)
+    schedule = found.schedule
+    if anneal and found.lower_bound < cut_off(schedule.makespan):
+        schedule = _improve(instance, found, clock.left_s, seed, actors)
+    makespan = schedule.makespan
     lower_bound = min(max(found.lower_bound, instance.lower_bound), makespan)
     return SolveResult(
-        schedule=found.schedule,
+        schedule=schedule,
         makespan=makespan,
         lower_bound=lower_bound,
         optimal=bool(lower_bound >= cut_off(makespan)),
@@ -146,6 +155,8 @@ class _Found(NamedTuple):
     lower_bound: float
     """As proved by the tree (time)."""
     simulations: int
+    by_count: bool
+    """It ended by the number of simulations, and was not short of time."""
 
 
 class _Clock:
@@ -157,7 +168,6 @@ class _Clock:
     """
 
     def __init__(self, deadline: float | None, anneal: bool) -> None:
-        self._anneal = anneal
         self._deadline = deadline
         self._share = SEARCH_SHARE if anneal else 1.0
         self._started: float | None = None
@@ -176,30 +186,10 @@ class _Clock:
             return 0.0 if self._deadline is None or now < self._deadline else 1.0
         return (now - self._started) / self._search_s
 
-    def improve(
-        self, instance: Instance, schedule: Schedule, tree: SharedTree, seed: int
-    ) -> Schedule:
-        """The schedule or a better one, by annealing in the time or moves that are left."""
-        left = None if self._deadline is None else self._deadline - time.perf_counter()
-        if not self._anneal or tree.proved or (left is not None and left <= 0):
-            return schedule
-        # A search that ended by its budget was not short of time: what follows is in proportion.
-        limited = left is None or tree.outcome in ("complete", "cap")
-        moves = MOVES_PER_SIMULATION * max(tree.counter(SIMS_DONE), 1) if limited else None
-        annealed = annealing(
-            instance,
-            budget_s=left,
-            max_evaluations=moves,
-            seed=generator(seed, "annealing"),
-            start_temperature=START_TEMPERATURE,
-            end_temperature=END_TEMPERATURE,
-            pair_share=PAIR_SHARE,
-            cost_bias=COST_BIAS,
-            start=schedule,
-        )
-        if annealed.makespan >= schedule.makespan:
-            return schedule
-        return dataclasses.replace(annealed, algorithm=schedule.algorithm)
+    @property
+    def left_s(self) -> float | None:
+        """Seconds to the end of the whole, which may have passed; None = there is none."""
+        return None if self._deadline is None else self._deadline - time.perf_counter()
 
 
 def _search_alone(
@@ -214,9 +204,7 @@ def _search_alone(
         incumbent=best_of_portfolio(instance),
         spent=clock.spent,
     )
-    schedule = tree.incumbent(instance.n_tasks, algorithm="aerl")
-    schedule = clock.improve(instance, schedule, tree, seed)
-    return _Found(schedule, tree.lower_bound, tree.counter(SIMS_DONE))
+    return _found_in(tree, instance)
 
 
 def _search_together(
@@ -244,33 +232,58 @@ def _search_together(
             explore=False,
             network=policy is not None,
         )
-        _work_as_guest(worker, pool, tail_weight, clock.spent)
-        schedule = clock.improve(
-            instance, _incumbent(worker.tree, instance, known), worker.tree, seed
-        )
-        found = _incumbent(worker.tree, instance, known)  # the others searched on meanwhile
-        best = min(schedule, found, key=lambda made: made.makespan)
-        return _Found(best, worker.tree.lower_bound, worker.tree.counter(SIMS_DONE))
+        try:
+            _work_as_guest(worker, pool, tail_weight, clock.spent)
+        finally:
+            pool.halt()  # whatever they do: the annealing wants their cores, or nobody waits
+        if worker.tree.counter(WRITER) != 0:  # one died in mid-write: it may hold half a schedule
+            return _Found(known, -math.inf, worker.tree.counter(SIMS_DONE), by_count=False)
+        return _found_in(worker.tree, instance)
     finally:
         pool.close()
 
 
-def _incumbent(tree: SharedTree, instance: Instance, known: Schedule) -> Schedule:
-    """The tree's best schedule; of a broken tree, which may hold half of one, what was known."""
-    if tree.outcome == "broken":
-        return known
-    return tree.incumbent(instance.n_tasks, algorithm="aerl")
+def _found_in(tree: SharedTree, instance: Instance) -> _Found:
+    return _Found(
+        tree.incumbent(instance.n_tasks, algorithm="aerl"),
+        tree.lower_bound,
+        tree.counter(SIMS_DONE),
+        by_count=tree.outcome in ("complete", "cap"),
+    )
+
+
+def _improve(
+    instance: Instance, found: _Found, left_s: float | None, seed: int, actors: int
+) -> Schedule:
+    """The schedule found or a better one, by annealing in the time or moves that are left."""
+    if left_s is not None and left_s <= 0:
+        return found.schedule
+    # A search that ended by its budget was not short of time: what follows is in proportion.
+    limited = left_s is None or found.by_count
+    moves = -(-MOVES_PER_SIMULATION * max(found.simulations, 1) // actors)
+    annealed = run_chains(
+        instance,
+        found.schedule,
+        [generator(seed, "annealing", *([i] if i else [])) for i in range(actors)],
+        Cooling(START_TEMPERATURE, END_TEMPERATURE),
+        Proposal(PAIR_SHARE, COST_BIAS),
+        budget_s=left_s,
+        moves=moves if limited else None,
+    )
+    if annealed.makespan >= found.schedule.makespan:
+        return found.schedule
+    return dataclasses.replace(annealed, algorithm=found.schedule.algorithm)
 
 
 def _work_as_guest(
     worker: SearchWorker, pool: ProcessPool, tail_weight: float, spent: Callable[[], float]
 ) -> None:
     """Search beside the pool's actors until the end; the pool starts a broken tree again."""
-    tree, n_tasks = worker.tree, worker.task.instance.n_tasks
+    tree = worker.tree
     while tree.outcome in ("running", "broken") and (share := spent()) < 1.0:
         if worker.run_batch(tail_weight) == 0:
             time.sleep(COLLISION_WAIT_S)
-        commit(tree, n_tasks, worker.config, share)
+        descend(worker, share)
         pool.tend()
 
 

@@ -13,7 +13,7 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
-from search import draw
+from search import draw, spread
 
 from aerl_trainer.config import Config
 from aerl_trainer.records import SearchReport, Task
@@ -23,8 +23,6 @@ from dagsched_env import Instance
 SIZES = ((30, 4, 10_000), (100, 8, 5000))
 """Tasks, processors, and simulations of one timed search: some tenths of a second."""
 QUALITY_SIMULATIONS = 4000
-QUALITY_PROCESSORS = (4, 8)
-QUALITY_CCR = (0.1, 0.5, 1.0, 2.0, 5.0)
 
 
 def open_pool(n: int, actors: int, simulations: int) -> ProcessPool:
@@ -80,12 +78,12 @@ def measure_speed(n: int, p: int, simulations: int, repeats: int) -> None:
 
 def measure_quality(n: int, count: int) -> None:
     """One line: mean ratio of makespans at the same number of simulations."""
-    cells = [(p, ccr) for p in QUALITY_PROCESSORS for ccr in QUALITY_CCR]
+    instances = spread(n, count)
     makespans = np.empty((2, count))
     for actors in (1, 2):
         with contextlib.closing(open_pool(n, actors, QUALITY_SIMULATIONS)) as pool:
-            for i in range(count):
-                (report,) = search([pool], draw(n, *cells[i % len(cells)], i), i)
+            for i, instance in enumerate(instances):
+                (report,) = search([pool], instance, i)
                 makespans[actors - 1, i] = report.best_makespan
     ratios = makespans[1] / makespans[0]
     error = ratios.std(ddof=1) / np.sqrt(count)

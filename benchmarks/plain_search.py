@@ -8,7 +8,7 @@ taken out of the mapping, changed and put back, as a ``multiprocessing.Manager()
 import time
 from collections.abc import MutableMapping
 from contextlib import AbstractContextManager
-from math import exp, inf, sqrt
+from math import exp, inf, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -94,14 +94,18 @@ def candidates(leaf: Partial, settings: SearchConfig) -> list[Edge]:
     return [{"action": a, "prior": w / sum(kept), **new} for a, w in zip(order, kept, strict=False)]
 
 
-def choose(node: Node, totals: dict[str, float], settings: SearchConfig) -> Edge:
-    """Edge by PUCT; simulations in flight count in its second term alone."""
+def choose(node: Node, totals: dict[str, float], settings: SearchConfig) -> Edge | None:
+    """Edge by PUCT; simulations in flight count in its second term alone.
+
+    Leaves at which another actor is are passed over; None where there is nothing else.
+    """
     value, edges = node
     visits = sum(edge["visits"] for edge in edges)
     mixed = (value + sum(edge["total"] for edge in edges)) / (1 + visits)
     width = max(totals["high"] - totals["low"], RANGE_FLOOR)
     pending = visits + sum(edge["in_flight"] for edge in edges)
-    exploration, w = settings.c_puct * sqrt(max(pending, 1)), settings.best_weight
+    c = settings.c_puct + log((1 + pending + settings.c_puct_base) / settings.c_puct_base)
+    exploration, w = c * sqrt(max(pending, 1)), settings.best_weight
 
     def score(edge: Edge) -> float:
         n = edge["visits"]
@@ -110,13 +114,14 @@ def choose(node: Node, totals: dict[str, float], settings: SearchConfig) -> Edge
             1 + n + edge["in_flight"]
         )
 
-    return max((edge for edge in edges if not edge["finished"]), key=score)
+    free = (e for e in edges if not e["finished"] and (e["visits"] or not e["in_flight"]))
+    return max(free, key=score, default=None)
 
 
 def select(
     tree: EdgeTree, totals: dict[str, float], settings: SearchConfig, actor: int
 ) -> Path | None:
-    """Put a path to a leaf in flight; None where another actor is at the leaf.
+    """Put a path to a leaf in flight; None where others are at every leaf that could be chosen.
 
     The root, which no edge leads to, is left to actor 0.
     """
@@ -124,10 +129,11 @@ def select(
     walked: list[tuple[Path, Node, Edge]] = []
     while (node := tree.node(path)) is not None:
         edge = choose(node, totals, settings)
+        if edge is None:
+            return None
         walked.append((path, node, edge))
         path = (*path, edge["action"])
-    taken = edge["in_flight"] > 0 if path else actor > 0
-    if taken:
+    if not path and actor > 0:
         return None
     for key, node, edge in walked:
         edge["in_flight"] += 1

@@ -1,25 +1,25 @@
 """Speed and quality of the search, each beside a reference measured in the same run.
 
-    python benchmarks/search.py [--parts speed optimum rival]
+    python benchmarks/search.py [--parts speed optimum rival moves]
                                 [--sizes 30 100] [--budgets 0.1 1] [--instances 60]
 
 Prints ratios: the machine's own speed cancels out. Run it on an idle machine. ``speed``:
 simulations against list schedules. ``optimum``: gap to proved optima. ``rival``: ``solve`` against
-the annealing of ``dagsched_env`` with the same wall time, one core each; and, to show what is due
-to the moves alone, against annealing by the moves of ``solve``.
+the annealing of ``dagsched_env`` with the same wall time, one core each. ``moves``: the same
+against annealing by the moves of ``solve``, to show what is due to them alone.
 """
 
 import argparse
 import dataclasses
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
 from timing import best_of
 
 from aerl_trainer import solve
-from aerl_trainer.config import Config
+from aerl_trainer.config import Config, SearchConfig
 from aerl_trainer.learning.learner import make_network
 from aerl_trainer.nn.evaluator import TorchEvaluator
 from aerl_trainer.records import Task
@@ -36,6 +36,7 @@ from dagsched_env.kernels.state import reset
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import annealing, heft
 
+PARTS = ("speed", "optimum", "rival", "moves")
 SIMULATIONS = 4000
 RIVAL_SIZES = (30, 50, 100, 200, 300)
 RIVAL_PROCESSORS = (4, 8)
@@ -60,10 +61,10 @@ def decode_rate(instance: Instance, times: int = 20_000) -> float:
     return times / (time.perf_counter() - started)
 
 
-def search_rate(instance: Instance, evaluator: Evaluator, config: Config) -> float:
+def search_rate(instance: Instance, evaluator: Evaluator, config: SearchConfig) -> float:
     """Simulations a second of one actor."""
     task = Task(0, 0, instance, 0)
-    _, report = search_alone(task, evaluator, config.search, tail_weight=1.0, explore=False)
+    _, report = search_alone(task, evaluator, config, tail_weight=1.0, explore=False)
     return report.simulations / report.elapsed_s
 
 
@@ -73,19 +74,27 @@ def draw(n: int, p: int, ccr: float, *key: int) -> Instance:
     return generator(np.random.default_rng([20261121, n, p, *key]))
 
 
+def spread(n: int, count: int) -> list[Instance]:
+    """Graphs of n tasks that go round the processors and CCR of the comparison."""
+    cells = [(p, ccr) for p in RIVAL_PROCESSORS for ccr in RIVAL_CCR]
+    return [draw(n, *cells[i % len(cells)], i) for i in range(count)]
+
+
 def measure_speed() -> None:
-    """Simulations in units of list schedules."""
-    instance = draw(30, 4, 1.0)
-    config = Config()
-    search = dataclasses.replace(config.search, budget=SIMULATIONS, best_weight=1.0)
-    config = dataclasses.replace(config, search=search)
-    decodes = best_of(lambda: decode_rate(instance))
-    prior = best_of(lambda: search_rate(instance, PriorEvaluator(), config))
+    """Simulations in units of list schedules, by the settings of training and of ``solve``."""
+    instance, config = draw(30, 4, 1.0), Config()
+    settings = {
+        "training": dataclasses.replace(config.search, budget=SIMULATIONS),
+        "solving": config.search.for_solving(SIMULATIONS),
+    }
     network = TorchEvaluator(make_network(config))
-    inline = best_of(lambda: search_rate(instance, network, config))
-    print("n = 30 tasks, p = 4 processors, one core")
-    print(f"one simulation, no network, takes {decodes / prior:6.1f} list schedules (at most 18)")
-    print(f"one simulation with network takes {decodes / inline:6.1f} list schedules (at most 40)")
+    decodes = best_of(lambda: decode_rate(instance))
+    print("one simulation in list schedules; n = 30 tasks, p = 4 processors, one core")
+    print("           no network (at most 18)  network inline (at most 40)")
+    for name, search in settings.items():
+        prior = best_of(lambda search=search: search_rate(instance, PriorEvaluator(), search))
+        inline = best_of(lambda search=search: search_rate(instance, network, search))
+        print(f"{name:9}  {decodes / prior:23.1f}  {decodes / inline:27.1f}")
 
 
 def measure_gap() -> None:
@@ -115,31 +124,28 @@ def with_moves_of_solve(instance: Instance, *, budget_s: float) -> Schedule:
     )
 
 
-def measure_rival(sizes: Sequence[int], budgets: Sequence[float], count: int) -> None:
-    """Mean ratio of makespans, search / annealing, over instances spread on p and CCR.
+def measure_rival(
+    rival: Callable[..., Schedule], sizes: Sequence[int], budgets: Sequence[float], count: int
+) -> None:
+    """Mean ratio of makespans, ``solve`` / rival, over instances spread on p and CCR.
 
-    The contestants take turns on each instance, so that a busy machine disturbs all alike.
+    The two take turns on each instance, so that a busy machine disturbs both alike.
     """
-    contestants = (annealing, with_moves_of_solve, solve)
-    print("solve / annealing at equal wall time, one core each")
-    print("    n  seconds   ratio  (error)  wins/ties/losses  by its moves  annealing/HEFT  graphs")
+    print("    n  seconds   ratio  (error)  wins/ties/losses   rival/HEFT  graphs")
     for n in sizes:
-        cells = [(p, ccr) for p in RIVAL_PROCESSORS for ccr in RIVAL_CCR]
-        instances = [draw(n, *cells[i % len(cells)], i) for i in range(count)]
-        for contestant in contestants:
+        instances = spread(n, count)
+        for contestant in (rival, solve):
             contestant(instances[0], budget_s=0.1)  # nothing is compiled or read afterwards
         for budget in budgets:
-            makespans = np.array(
-                [[made(x, budget_s=budget).makespan for made in contestants] for x in instances]
-            )
-            rival, same_moves, ours = makespans.T
-            ratio, base = ours / rival, rival / [heft(x).makespan for x in instances]
+            theirs, ours = np.array(
+                [[made(x, budget_s=budget).makespan for made in (rival, solve)] for x in instances]
+            ).T
+            ratio, base = ours / theirs, theirs / [heft(x).makespan for x in instances]
             wins, losses = int((ratio < 1 - 1e-9).sum()), int((ratio > 1 + 1e-9).sum())
             counts = f"{wins}/{count - wins - losses}/{losses}"
             print(
-                f"{n:5d}  {budget:7g}  {ratio.mean():.4f}   {ratio.std() / count**0.5:.4f}  "
-                f"{counts:>16}  {(ours / same_moves).mean():12.4f}  {base.mean():14.4f}  "
-                f"{count:6d}",
+                f"{n:5d}  {budget:7g}  {ratio.mean():.4f}   {ratio.std(ddof=1) / count**0.5:.4f}  "
+                f"{counts:>16}  {base.mean():11.4f}  {count:6d}",
                 flush=True,
             )
 
@@ -150,7 +156,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=RIVAL_SIZES, metavar="TASKS")
     parser.add_argument("--instances", type=int, default=20)
     parser.add_argument(
-        "--parts", nargs="+", choices=("speed", "optimum", "rival"), default=["speed", "optimum"]
+        "--parts", nargs="+", choices=PARTS, default=["speed", "optimum"], metavar="PART"
     )
     arguments = parser.parse_args()
     torch.set_num_threads(1)
@@ -158,8 +164,13 @@ def main() -> None:
         measure_speed()
     if "optimum" in arguments.parts:
         measure_gap()
+    comparison = (arguments.sizes, arguments.budgets, arguments.instances)
     if "rival" in arguments.parts:
-        measure_rival(arguments.sizes, arguments.budgets, arguments.instances)
+        print("solve / annealing at equal wall time, one core each")
+        measure_rival(annealing, *comparison)
+    if "moves" in arguments.parts:
+        print("solve / annealing by the moves of solve, at equal wall time")
+        measure_rival(with_moves_of_solve, *comparison)
 
 
 if __name__ == "__main__":

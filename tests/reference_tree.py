@@ -85,6 +85,7 @@ class ReferenceTree:
     budget: int
     min_paths: int
     cap: int
+    c_puct_base: float = 8.0
     prune: bool = False
     considered: int = 0
     gumbel: tuple[float, ...] = (0.5, -1.0, 1.5)
@@ -129,8 +130,8 @@ class ReferenceTree:
             self.low = min(self.low, evaluation.value)
             self.high = max(self.high, evaluation.value, evaluation.best)
             self.simulations += 1
-            self.terminal_paths += evaluation.terminal
             leaf = path[-1].child if path else self.root
+            self.terminal_paths += evaluation.terminal and leaf is not None
             if leaf is not None and self._finished(leaf):
                 self._close_ancestors(leaf)
         self.journal[actor] = []
@@ -162,6 +163,10 @@ class ReferenceTree:
                 scores, at_turn = self._scores(node), self._at_turn(node, open_edges)
                 if at_turn:
                     scores, open_edges = self._halving_scores(node), at_turn
+                else:
+                    open_edges = [e for e in open_edges if not _under_evaluation(e)]
+                if not open_edges:
+                    return path, False
                 edge = max(open_edges, key=lambda e: scores[e])
             path.append(edge)
             if edge.child is None:
@@ -178,7 +183,8 @@ class ReferenceTree:
     def _scores(self, node: Node) -> dict[Edge, float]:
         """PUCT."""
         pending = sum(edge.visits + edge.in_flight for edge in node.edges)
-        explore = self.c_puct * math.sqrt(max(pending, 1))
+        c = self.c_puct + math.log((1 + pending + self.c_puct_base) / self.c_puct_base)
+        explore = c * math.sqrt(max(pending, 1))
         return {
             edge: self._q(node, edge) + explore * edge.prior / (1 + edge.visits + edge.in_flight)
             for edge in node.edges
@@ -271,6 +277,10 @@ def halving_sequence(considered: int, simulations: int) -> list[int]:
                 visits[action] += 1
         considered = max(min(2, len(visits)), considered // 2)
     return sequence[:simulations]
+
+
+def _under_evaluation(edge: Edge) -> bool:
+    return edge.child is not None and edge.child.status == "evaluating"
 
 
 def _path_to(node: Node) -> list[Edge]:

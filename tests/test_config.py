@@ -100,6 +100,7 @@ OUT_OF_RANGE = [
     ("search", "considered_actions", 0),
     ("search", "cap_factor", 0.5),
     ("search", "c_puct", -0.1),
+    ("search", "c_puct_base", 0.0),
     ("search", "best_weight", 1.1),
     ("search", "tail_weight", -0.1),
     ("search", "tail_weight_end", 2.0),

@@ -18,9 +18,9 @@ from aerl_trainer.learning.losses import VALUE_DELTA, compute_losses
 from aerl_trainer.learning.ranking import rank_rewards
 from aerl_trainer.nn.evaluator import flat_weights
 from aerl_trainer.records import Experience
+from aerl_trainer.search.answers import take_answers
 from aerl_trainer.search.context import make_context
 from aerl_trainer.search.leaves import LeafArrays, allocate_leaves, allocate_scratch, write_state
-from aerl_trainer.search.worker import set_values
 from dagsched_env.simulator import State
 
 CONFIG = small_config()
@@ -189,7 +189,9 @@ def test_a_perfect_value_head_makes_the_search_back_up_the_return_to_go() -> Non
         leaves = rebuilt(experience)
         leaves.prediction[0] = batch.value_target[row].item()
         leaves.best[0] = experience.makespan
-        set_values(make_context(experience.instance), leaves, 1, 0.0, True, False)
+        take_answers(
+            make_context(experience.instance), leaves, 1, np.zeros(0), 0.0, 0.0, True, False
+        )
         assert leaves.value[0] == pytest.approx(experience.return_to_go, rel=1e-5, abs=1e-5)
 
 

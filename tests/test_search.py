@@ -248,7 +248,8 @@ class SlowSearch:
             config.budget,
             config.min_trajectories,
             int(config.cap_factor * config.budget),
-            config.prune,
+            prune=config.prune,
+            c_puct_base=config.c_puct_base,
         )
         self.rank = np.array(references.rank_u(instance))
         self.oct = np.array(references.oct_table(instance))
@@ -331,7 +332,9 @@ class SlowSearch:
         enough = weights >= self.config.min_prior * weights.sum()
         kept = order[: max(1, min(int(enough.sum()), self.config.max_children))]
         weights = np.exp(np.array([logit[a] for a in kept]) + made_up_logits(np.array(kept)))
-        return kept, (weights / weights.sum()).tolist(), len(kept) < len(order)
+        prior = dict(zip(kept, (weights / weights.sum()).astype(np.float32).tolist(), strict=True))
+        by_prior = sorted(kept, key=lambda a: -prior[a])
+        return by_prior, [prior[a] for a in by_prior], len(kept) < len(order)
 
 
 @pytest.mark.parametrize("seed", range(3))

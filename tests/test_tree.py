@@ -58,7 +58,7 @@ def random_game(seed: int, path: list[int]) -> Evaluation:
     rng = np.random.default_rng([seed, *path])
     value, extra = rng.integers(-64, 64, size=2) / 64
     count = int(rng.integers(1, WIDTH + 1))
-    priors = (rng.dirichlet(np.ones(count))).astype(np.float32)
+    priors = np.sort(rng.dirichlet(np.ones(count)).astype(np.float32))[::-1]
     terminal = len(path) == DEPTH or (len(path) > 0 and rng.random() < 0.2)
     actions = [] if terminal else rng.permutation(10)[:count].tolist()
     bound, dropped = float(rng.integers(40 + 10 * len(path))), bool(rng.random() < 0.1)
@@ -89,6 +89,7 @@ def rules_of(model: ReferenceTree) -> Rules:
         model.min_paths,
         model.cap,
         model.c_puct,
+        model.c_puct_base,
         model.best_weight,
         model.prune,
         model.considered,
@@ -283,7 +284,7 @@ def test_a_leaf_in_flight_stops_the_others() -> None:
 
 def test_puct_by_hand() -> None:
     """c = 1 and mean values: action 1 has the lower prior and the higher value."""
-    pair = Pair(game=two_armed_game, c_puct=1.0, best_weight=0.0, budget=20)
+    pair = Pair(game=two_armed_game, c_puct=1.0, c_puct_base=1e12, best_weight=0.0, budget=20)
     assert pair.simulate() == 1  # the root: Q in [0.125, 0.125]
     # 0: 0.625·1/1, 1: 0.375·1/1; both unvisited, so Q̃ is the same
     assert pair.gather()[0] == [0]
@@ -301,7 +302,7 @@ def test_puct_by_hand() -> None:
 
 def test_visits_in_flight_turn_selection_elsewhere() -> None:
     """WU-UCT: O lowers the exploration term, Q stays: 0.625·√1/2 < 0.375·√1/1."""
-    pair = Pair(game=two_armed_game, c_puct=1.0, best_weight=0.0, budget=20)
+    pair = Pair(game=two_armed_game, c_puct=1.0, c_puct_base=1e12, best_weight=0.0, budget=20)
     pair.simulate()
     assert pair.gather(0) == [[0]]
     assert pair.gather(1) == [[1]]

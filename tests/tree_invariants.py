@@ -85,6 +85,11 @@ def _check_structure(t: TreeArrays) -> None:
         priors = t.edge_prior[edges.start : edges.stop]
         assert (priors >= 0).all()
         assert priors.sum() == pytest.approx(1.0, abs=1e-5)
+        assert (np.diff(priors) <= 0).all(), "edges stand by decreasing prior"
+        unopened = slice(edges.start + int(t.opened[node]), edges.stop)
+        assert (t.edge_child[unopened] == NO_NODE).all()
+        assert not t.edge_visits[unopened].any()
+        assert not t.edge_in_flight[unopened].any()
 
 
 def _check_closed(t: TreeArrays, prune: bool) -> None:
@@ -147,10 +152,7 @@ def _check_visits(t: TreeArrays, width: int) -> None:
         if t.edge_child[edge] == NO_NODE and not nodes_full:
             assert t.edge_visits[edge] == 0
     terminals = int((t.status[: t.counters[N_NODES]] == TERMINAL).sum())
-    if nodes_full:
-        assert t.counters[TERMINAL_PATHS] >= terminals
-    else:
-        assert t.counters[TERMINAL_PATHS] == terminals
+    assert t.counters[TERMINAL_PATHS] == terminals
 
 
 def _check_values(t: TreeArrays) -> None:

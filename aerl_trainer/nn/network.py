@@ -150,8 +150,10 @@ class Decoder(nn.Module):
             nn.init.zeros_(head.bias)
 
     def forward(self, embedding: Embedding, states: StateBatch) -> tuple[Tensor, Tensor]:
+        # Rows by `embedding`: indexing takes several times as long, on the CPU.
         pair = self.pair_in(states.pair_features)
-        pair = pair + embedding.task[states.task] + embedding.processor[states.processor]
+        pair = pair + nn.functional.embedding(states.task, embedding.task)
+        pair = pair + nn.functional.embedding(states.processor, embedding.processor)
         hidden = torch.relu(self.pair_hidden(torch.relu(pair)))
         mask = states.mask.unsqueeze(-1)
         hidden = hidden * mask

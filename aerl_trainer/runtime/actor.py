@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from aerl_trainer.config import SearchConfig
 from aerl_trainer.records import Task
-from aerl_trainer.search.commitment import commit
+from aerl_trainer.search.commitment import descend
 from aerl_trainer.search.leaves import Evaluator, LeafArrays
 from aerl_trainer.search.tree import SharedTree
 from aerl_trainer.search.worker import SearchWorker
@@ -99,5 +99,5 @@ class Actor:
             self._parent.send(Released(slot, assignment.generation))
             return 1
         done = worker.run_batch(assignment.tail_weight)
-        commit(worker.tree, assignment.task.instance.n_tasks, assignment.config, 0.0)
+        descend(worker, 0.0)
         return done

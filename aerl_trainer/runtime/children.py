@@ -11,7 +11,7 @@ from multiprocessing.context import SpawnContext
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-__all__ = ["Child", "cause_of_death", "dismiss", "start_child"]
+__all__ = ["Child", "cause_of_death", "dismiss", "kill", "start_child"]
 
 JOIN_S = 2.0
 """How long a child may take to leave when asked; nothing is lost when it is killed."""
@@ -32,7 +32,7 @@ def start_child(
     """Start ``target(*arguments, line)`` as a process, where ``line`` leads to the parent."""
     here, there = context.Pipe()
     process = context.Process(target=target, args=(*arguments, there), name=name, daemon=True)
-    with _single_threaded():
+    with _single_threaded(), _interrupts_blocked():
         process.start()
     there.close()
     return Child(process, here)
@@ -57,10 +57,17 @@ def dismiss(children: Sequence[Child]) -> None:
     deadline = time.monotonic() + JOIN_S
     for child in children:
         child.process.join(max(0.0, deadline - time.monotonic()))
-        if child.process.is_alive():
-            child.process.kill()
-            child.process.join()
+    kill(children)
+    for child in children:
         child.connection.close()
+
+
+def kill(children: Sequence[Child]) -> None:
+    """End children at once, whatever they are doing; returns when they are dead."""
+    for child in children:
+        child.process.kill()
+    for child in children:
+        child.process.join()
 
 
 @contextlib.contextmanager
@@ -76,3 +83,13 @@ def _single_threaded() -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+
+
+@contextlib.contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Children inherit the mask: Ctrl-C is the parent's, from before their first line on."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

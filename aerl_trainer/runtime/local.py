@@ -25,7 +25,7 @@ from aerl_trainer.inference.weights import WeightBuffer
 from aerl_trainer.nn.evaluator import weight_count
 from aerl_trainer.records import Task
 from aerl_trainer.runtime.actor import Assignment, Released
-from aerl_trainer.runtime.children import Child, cause_of_death, dismiss, start_child
+from aerl_trainer.runtime.children import Child, cause_of_death, dismiss, kill, start_child
 from aerl_trainer.runtime.pool import Finished, PoolStats
 from aerl_trainer.runtime.processes import Backend, ChildSpec, run_actor, run_server
 from aerl_trainer.search.alone import report_of
@@ -171,6 +171,16 @@ class ProcessPool:
     def server_pids(self) -> list[int]:
         """Of the inference workers; none unless the backend is ``"server"``."""
         return [int(child.process.pid or 0) for child in self._servers]
+
+    def halt(self) -> None:
+        """Kill the actors now, none of them in the middle of a change to a tree.
+
+        What the trees hold can still be read; nothing else may follow but ``close``.
+        """
+        with contextlib.ExitStack() as held:
+            for slot in self._slots:
+                held.enter_context(slot.tree.lock)
+            kill(self._actors)
 
     def close(self) -> None:
         """End the children, by force where one hangs, and free the memory; may be called again."""

@@ -11,12 +11,14 @@ from aerl_trainer.nn.evaluator import TorchEvaluator
 from aerl_trainer.nn.network import Network
 from aerl_trainer.records import Task
 from aerl_trainer.search.alone import search_alone
+from aerl_trainer.search.commitment import commit_prefix
 from aerl_trainer.search.kernels import forget
-from aerl_trainer.search.trajectories import sample_trajectories
+from aerl_trainer.search.trajectories import complete_by_policy, sample_trajectories
 from dagsched_env.bounds import lower_bounds
 from dagsched_env.env import DAGSchedEnv
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.schedulers import SCHEDULERS, SEARCHERS
+from dagsched_env.simulator import State
 from dagsched_env.vector_env import DAGSchedVectorEnv
 
 __all__ = ["warm_up"]
@@ -40,6 +42,8 @@ def warm_up() -> None:
     task = Task(0, 0, instance, 0)
     tree, _ = search_alone(task, evaluator, search, tail_weight=1.0, explore=True)
     forget(tree.arrays, 0)
+    commit_prefix(tree.arrays, 0, 1, instance.n_processors, False)
+    complete_by_policy(instance, [State(instance)], [[]], evaluator, search, rng)
     trajectories = sample_trajectories(instance, tree.arrays, evaluator, search, rng)
     learner = Learner(config)
     learner.add(make_experiences(instance, trajectories, config))

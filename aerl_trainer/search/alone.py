@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from aerl_trainer.config import SearchConfig
 from aerl_trainer.records import SearchReport, Task
-from aerl_trainer.search.commitment import commit
+from aerl_trainer.search.commitment import descend
 from aerl_trainer.search.leaves import Evaluator, PriorEvaluator, allocate_leaves
 from aerl_trainer.search.tree import (
     N_NODES,
@@ -61,7 +61,7 @@ def search_alone(
     )
     while not tree.finished and (share := spent()) < 1.0:
         worker.run_batch(tail_weight)
-        commit(tree, task.instance.n_tasks, config, share)
+        descend(worker, share)
     return tree, report_of(task, tree, time.perf_counter() - started)
 
 
@@ -71,6 +71,7 @@ def report_of(task: Task, tree: SharedTree, elapsed_s: float) -> SearchReport:
         task_id=task.id,
         simulations=tree.counter(SIMS_DONE),
         simulations_by_actor=tuple(tree.arrays.actor_simulations.tolist()),
+        interleaving=tree.interleaving,
         terminal_paths=tree.counter(TERMINAL_PATHS),
         nodes=tree.counter(N_NODES),
         best_makespan=tree.best_makespan,

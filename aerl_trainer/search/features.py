@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from aerl_trainer.search.context import SearchContext
 from dagsched_env.kernels.arrays import Floats, Ints, StateArrays
-from dagsched_env.kernels.jit import kernel
+from dagsched_env.kernels.jit import borrowing, inlined
 from dagsched_env.kernels.timeline import data_ready_time, earliest_slot
 
 __all__ = [
@@ -30,7 +30,7 @@ N_PAIR_FEATURES = 12
 N_STATE_FEATURES = 8
 
 
-@kernel
+@borrowing
 def score_pairs(
     c: SearchContext, s: StateArrays, actions: Ints, starts: Floats, gaps: Floats, logits: Floats
 ) -> int:
@@ -62,29 +62,53 @@ def score_pairs(
     return count
 
 
-@kernel
+@borrowing
 def select_candidates(
-    actions: Ints, logits: Floats, count: int, limit: int, min_prior: float
-) -> Ints:
-    """Positions of at most ``limit`` actions of prior ≥ ``min_prior``, by decreasing prior.
+    actions: Ints, logits: Floats, count: int, limit: int, min_prior: float, positions: Ints
+) -> int:
+    """Find the at most ``limit`` actions of highest prior among those of prior ≥ ``min_prior``.
 
-    Equal priors keep the order of their action number, so the choice does not depend on the order
-    in which ready tasks are stored. At least one action is kept.
+    Equal priors go by action number, so the choice does not depend on the order in which ready
+    tasks are stored.
+
+    Args:
+        actions: from ``score_pairs``, as are ``logits`` and ``count``.
+        logits: of the prior.
+        count: length of both.
+        limit: at least 1.
+        min_prior: in [0, 1).
+        positions: ``[limit or count]`` out: where the chosen ones lie, by decreasing prior.
+
+    Returns:
+        How many were chosen, at least 1.
     """
-    by_action = np.argsort(actions[:count], kind="mergesort")
-    order = by_action[np.argsort(-logits[:count][by_action], kind="mergesort")]
-    total = 0.0
+    kept = 0
     for k in range(count):
-        total += np.exp(logits[k] - logits[order[0]])
-    kept = 1
-    while kept < min(count, limit):
-        if np.exp(logits[order[kept]] - logits[order[0]]) < min_prior * total:
-            break
-        kept += 1
-    return order[:kept]
+        if kept < limit:
+            kept += 1
+        elif not _goes_before(logits, actions, k, positions[limit - 1]):
+            continue
+        i = kept - 1
+        while i > 0 and _goes_before(logits, actions, k, positions[i - 1]):
+            positions[i] = positions[i - 1]
+            i -= 1
+        positions[i] = k
+    if min_prior == 0.0:
+        return kept
+    highest, total = logits[positions[0]], 0.0
+    for k in range(count):
+        total += np.exp(logits[k] - highest)
+    while np.exp(logits[positions[kept - 1]] - highest) < min_prior * total and kept > 1:
+        kept -= 1
+    return kept
 
 
-@kernel
+@inlined
+def _goes_before(logits: Floats, actions: Ints, a: int, b: int) -> bool:
+    return bool(logits[a] > logits[b] or (logits[a] == logits[b] and actions[a] < actions[b]))
+
+
+@borrowing
 def describe(
     c: SearchContext,
     s: StateArrays,
@@ -141,7 +165,7 @@ def describe(
     _describe_state(c, s, tail_makespan, first_total, state_features)
 
 
-@kernel
+@borrowing
 def _describe_state(
     c: SearchContext,
     s: StateArrays,

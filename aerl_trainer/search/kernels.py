@@ -16,9 +16,11 @@ import numpy.typing as npt
 
 from aerl_trainer.search.leaves import LeafArrays
 from aerl_trainer.search.selection import (
+    IN_FLIGHT,
     Rules,
     halving_edge,
     is_finished,
+    is_open,
     most_visited_edge,
     puct_edge,
 )
@@ -45,22 +47,23 @@ from aerl_trainer.search.tree import (
     TERMINAL,
     TERMINAL_PATHS,
     TOP,
+    TURNS,
     WRITER,
     TreeArrays,
     cut_off,
 )
-from dagsched_env.kernels.jit import inlined, kernel
+from dagsched_env.kernels.jit import borrowing, inlined
 
-__all__ = ["commit", "forget", "gather"]
+__all__ = ["add_node", "commit", "forget", "gather"]
 
 
-@kernel
+@borrowing
 def gather(t: TreeArrays, actor: int, limit: int, rules: Rules) -> int:
     """Put up to ``limit`` leaves in flight for ``actor``; returns how many.
 
-    It ends early at a collision with a leaf that is in flight already. The last edge of each path
-    is written to the actor's journal, -1 for the root itself. Past the budget, paths follow the
-    most visited actions, so that complete trajectories come about.
+    It ends early at a collision, where every leaf to be chosen is in flight already. The last edge
+    of each path is written to the actor's journal, -1 for the root itself. Past the budget, paths
+    follow the most visited actions, so that complete trajectories come about.
     """
     if t.counters[WRITER] != 0:  # somebody died while writing: the tree is not to be trusted
         t.counters[OUTCOME] = BROKEN
@@ -83,7 +86,7 @@ def gather(t: TreeArrays, actor: int, limit: int, rules: Rules) -> int:
     return count
 
 
-@kernel
+@borrowing
 def commit(t: TreeArrays, actor: int, leaves: LeafArrays, rules: Rules) -> None:
     """Expand and back up the evaluated leaves of ``actor``'s journal, then check the trigger.
 
@@ -109,15 +112,19 @@ def commit(t: TreeArrays, actor: int, leaves: LeafArrays, rules: Rules) -> None:
         _back_up(t, edge, leaves.value[b], leaves.best[b])
         t.counters[SIMS_DONE] += 1
         t.actor_simulations[actor] += 1
-        t.counters[TERMINAL_PATHS] += leaves.terminal[b]
+        if node != NO_NODE and leaves.terminal[b]:
+            t.counters[TERMINAL_PATHS] += 1
         if node != NO_NODE and is_finished(t.status[node], t.lower_bound[node], cut):
             _close_ancestors(t, node, cut)
+    turn = t.counters[TURNS] % t.turns.shape[0]
+    t.turns[turn, 0], t.turns[turn, 1] = actor, t.journal_count[actor]
+    t.counters[TURNS] += 1
     t.journal_count[actor] = 0
     _check_trigger(t, rules)
     t.counters[WRITER] = 0
 
 
-@kernel
+@borrowing
 def forget(t: TreeArrays, actor: int) -> None:
     """Undo what a dead actor had in flight; its leaves may be selected again."""
     for b in range(t.journal_count[actor]):
@@ -155,16 +162,19 @@ def _select(t: TreeArrays, rules: Rules, cut: float) -> tuple[bool, int]:
         elif node == ROOT and rules.considered > 0:
             edge = halving_edge(t, rules, cut)
         if edge == NO_EDGE:
-            edge = puct_edge(t, node, rules.c_puct, rules.best_weight, cut)
+            edge = puct_edge(t, node, rules, cut)
+        if edge == IN_FLIGHT:
+            return False, edge
         if edge == NO_EDGE:  # cut off since it was expanded: start again without it
             _close(t, node)
             _close_ancestors(t, node, cut)
             node, edge = top, t.parent_edge[top]
             continue
+        t.opened[node] = max(t.opened[node], edge - t.first_edge[node] + 1)
         if t.edge_child[edge] == NO_NODE:
             if t.counters[N_NODES] == t.status.shape[0]:
                 return True, edge
-            _add_node(t, node, edge)
+            add_node(t, node, edge)
         node = t.edge_child[edge]
     if t.status[node] != NEW:
         return False, edge
@@ -172,19 +182,20 @@ def _select(t: TreeArrays, rules: Rules, cut: float) -> tuple[bool, int]:
     return True, edge
 
 
-@kernel
+@borrowing
 def _cut(scalars: npt.NDArray[np.float64], prune: bool) -> float:
     """Lower bound from which on a node is cut off; ∞ without pruning."""
     return cut_off(scalars[BEST_MAKESPAN]) if prune else np.inf
 
 
 @inlined
-def _add_node(t: TreeArrays, parent: int, edge: int) -> None:
+def add_node(t: TreeArrays, parent: int, edge: int) -> None:
+    """Give an edge its child, not evaluated yet; the caller has seen that there is room."""
     node = t.counters[N_NODES]
     t.counters[N_NODES] += 1
     t.status[node] = NEW
     t.lower_bound[node] = -np.inf
-    t.n_edges[node] = 0
+    t.n_edges[node] = t.opened[node] = 0
     t.parent_edge[node] = edge
     t.depth[node] = t.depth[parent] + 1
     t.edge_child[edge] = node
@@ -234,21 +245,22 @@ def _back_up(t: TreeArrays, edge: int, value: float, best: float) -> None:
         edge = t.parent_edge[t.edge_parent[edge]]
 
 
-@kernel
+@borrowing
 def _close_ancestors(t: TreeArrays, node: int, cut: float) -> None:
     """Close every ancestor all of whose edges are finished."""
     edge = t.parent_edge[node]
     while edge != NO_EDGE:
         parent = t.edge_parent[edge]
+        if t.opened[parent] < t.n_edges[parent]:
+            return
         for e in range(t.first_edge[parent], t.first_edge[parent] + t.n_edges[parent]):
-            child = t.edge_child[e]
-            if child == NO_NODE or not is_finished(t.status[child], t.lower_bound[child], cut):
+            if is_open(t.edge_child[e], t.status, t.lower_bound, cut):
                 return
         _close(t, parent)
         edge = t.parent_edge[parent]
 
 
-@kernel
+@borrowing
 def _close(t: TreeArrays, node: int) -> None:
     """Mark a node solved; unless actions are missing, its children bound it together."""
     t.status[node] = SOLVED

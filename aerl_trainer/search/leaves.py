@@ -18,7 +18,7 @@ from aerl_trainer.shared_memory import ArraySpec
 from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import UNSCHEDULED, Floats, Ints, StateArrays, allocate_state
 from dagsched_env.kernels.dispatch import complete
-from dagsched_env.kernels.jit import kernel
+from dagsched_env.kernels.jit import borrowing
 from dagsched_env.kernels.state import copy_state
 
 __all__ = [
@@ -30,7 +30,6 @@ __all__ = [
     "allocate_scratch",
     "leaf_specs",
     "least_makespan",
-    "set_priors",
     "write_state",
 ]
 
@@ -64,6 +63,7 @@ class Scratch(NamedTuple):
     starts: Floats  # [n * p]
     gaps: Floats  # [n * p]
     logits: Floats  # [n * p]
+    positions: Ints  # [n * p] of the candidates in the four above
     path: Ints  # [n]
     silence: Floats  # [n + n * p] zeros: the noise of a deterministic tail
 
@@ -121,12 +121,13 @@ def allocate_scratch(n: int, p: int) -> Scratch:
         starts=np.zeros(n * p),
         gaps=np.zeros(n * p),
         logits=np.zeros(n * p),
+        positions=np.zeros(n * p, dtype=np.int64),
         path=np.zeros(n, dtype=np.int64),
         silence=np.zeros(n + n * p),
     )
 
 
-@kernel
+@borrowing
 def least_makespan(
     floor: float, after: Floats, least_after: Floats, processor: Ints, finish: Floats
 ) -> float:
@@ -150,7 +151,7 @@ def least_makespan(
     return least
 
 
-@kernel
+@borrowing
 def write_state(
     c: SearchContext,
     w: Scratch,
@@ -173,12 +174,12 @@ def write_state(
     leaves.least_makespan[b] = least_makespan(c.floor, c.after, c.least_after, s.processor, s.bound)
     count = score_pairs(c, s, w.actions, w.starts, w.gaps, w.logits)
     width = leaves.candidates.shape[1]
-    positions = select_candidates(w.actions, w.logits, count, width, min_prior)
-    leaves.n_candidates[b] = positions.shape[0]
-    leaves.dropped[b] = positions.shape[0] < count
-    for i in range(positions.shape[0]):
-        leaves.candidates[b, i] = w.actions[positions[i]]
-        leaves.prior_logits[b, i] = w.logits[positions[i]]
+    kept = select_candidates(w.actions, w.logits, count, width, min_prior, w.positions)
+    leaves.n_candidates[b] = kept
+    leaves.dropped[b] = kept < count
+    for i in range(kept):
+        leaves.candidates[b, i] = w.actions[w.positions[i]]
+        leaves.prior_logits[b, i] = w.logits[w.positions[i]]
     if features:
         copy_state(s, w.tail)
         tail = complete(c.g, w.tail, c.rank_u, c.oct, 0.0, w.silence, INSERTION)
@@ -187,7 +188,7 @@ def write_state(
             c,
             s,
             tail,
-            positions,
+            w.positions[:kept],
             w.actions,
             w.starts,
             w.gaps,
@@ -195,20 +196,3 @@ def write_state(
             leaves.pair_features[b],
             leaves.state_features[b],
         )
-
-
-@kernel
-def set_priors(leaves: LeafArrays, count: int) -> None:
-    """Policy of each state: softmax of the hand-made prior plus the network's logits."""
-    for b in range(count):
-        k = leaves.n_candidates[b]
-        highest = -np.inf
-        for i in range(k):
-            highest = max(highest, leaves.prior_logits[b, i] + leaves.logits[b, i])
-        total = 0.0
-        for i in range(k):
-            weight = np.exp(leaves.prior_logits[b, i] + leaves.logits[b, i] - highest)
-            leaves.priors[b, i] = weight
-            total += weight
-        for i in range(k):
-            leaves.priors[b, i] /= total

@@ -2,6 +2,9 @@
 
 The caller holds the tree's lock. A child is finished when nothing below it can change the result:
 it is TERMINAL or SOLVED, or its lower bound has reached the ``cut``.
+
+Edges stand by decreasing prior. Among those that have never been selected both PUCT and the visits
+prefer the first, so only the opened edges and that one are looked at (``_last``).
 """
 
 from typing import NamedTuple
@@ -10,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aerl_trainer.search.tree import (
+    EVALUATING,
     NO_EDGE,
     NO_NODE,
     Q_MAX,
@@ -19,17 +23,21 @@ from aerl_trainer.search.tree import (
     TERMINAL,
     TreeArrays,
 )
-from dagsched_env.kernels.jit import inlined, kernel
+from dagsched_env.kernels.jit import borrowing, inlined
 
 __all__ = [
+    "IN_FLIGHT",
     "Rules",
     "considered_visits",
     "halving_edge",
     "is_finished",
+    "is_open",
     "most_visited_edge",
     "puct_edge",
 ]
 
+IN_FLIGHT = -2
+"""In place of an edge: every leaf that could be chosen is being evaluated."""
 RANGE_FLOOR = 1e-3
 """Smallest range (in SLR) over which Q is normalised: below it differences are noise."""
 VISIT_OFFSET = 50.0
@@ -45,6 +53,7 @@ class Rules(NamedTuple):
     cap: int
     """Simulations that end the search, whatever is missing."""
     c_puct: float
+    c_puct_base: float
     best_weight: float
     prune: bool
     considered: int
@@ -54,52 +63,47 @@ class Rules(NamedTuple):
 
 
 @inlined
-def puct_edge(t: TreeArrays, node: int, c_puct: float, best_weight: float, cut: float) -> int:
-    """Edge of highest ``q̃ + c·P·sqrt(Σ(N + O)) / (1 + N + O)`` whose child is not finished.
+def puct_edge(t: TreeArrays, node: int, rules: Rules, cut: float) -> int:
+    """Open edge of highest ``q̃ + c·P·sqrt(Σ(N + O)) / (1 + N + O)``.
 
-    ``NO_EDGE`` where all are. An unvisited edge takes the node's mixed value: the mean of its own
-    evaluation and of all completed visits below.
+    c grows with ``Σ(N + O)``, see ``SearchConfig.c_puct_base`` (Silver et al. 2018).
+
+    An unvisited edge takes the node's mixed value. A child that is being evaluated is passed over:
+    what WU-UCT's O does not turn away goes to the next best leaf, so that mini-batches are full
+    however many actors there are. ``IN_FLIGHT`` where that leaves nothing, ``NO_EDGE`` where all
+    are finished.
     """
-    first, last = t.first_edge[node], t.first_edge[node] + t.n_edges[node]
-    pending, visits, total = 0, 1, t.raw_value[node]
+    first, last = t.first_edge[node], _last(t, node)
+    mixed, pending = _mixed_value(t, node, last)
+    width = max(t.scalars[Q_MAX] - t.scalars[Q_MIN], RANGE_FLOOR)
+    c = rules.c_puct + np.log((1.0 + pending + rules.c_puct_base) / rules.c_puct_base)
+    exploration = width * c * np.sqrt(max(pending, 1))  # in units of Q rather than of q̃
+    chosen, highest, in_flight = NO_EDGE, -np.inf, False
     for e in range(first, last):
-        pending += t.edge_visits[e] + t.edge_in_flight[e]
-        visits += t.edge_visits[e]
-        total += t.edge_total[e]
-    mixed = total / visits
-    exploration = c_puct * np.sqrt(max(pending, 1))
-    low = t.scalars[Q_MIN]
-    width = max(t.scalars[Q_MAX] - low, RANGE_FLOOR)
-    chosen, highest = NO_EDGE, -np.inf
-    for e in range(first, last):
-        child = t.edge_child[e]
-        if child != NO_NODE and is_finished(t.status[child], t.lower_bound[child], cut):
-            continue
         n_e = t.edge_visits[e]
-        q = _value(n_e, t.edge_total[e], t.edge_best[e], mixed, best_weight)
-        score = (q - low) / width + exploration * t.edge_prior[e] / (
-            1.0 + n_e + t.edge_in_flight[e]
-        )
-        if score > highest:
-            chosen, highest = e, score
-    return int(chosen)
-
-
-@kernel
-def most_visited_edge(t: TreeArrays, node: int, cut: float) -> int:
-    """Unfinished edge of most visits; ties go to the first: edges stand by the hand-made prior."""
-    first, last = t.first_edge[node], t.first_edge[node] + t.n_edges[node]
-    chosen, most = NO_EDGE, -1
-    for e in range(first, last):
-        child = t.edge_child[e]
-        if child != NO_NODE and is_finished(t.status[child], t.lower_bound[child], cut):
+        q = _value(n_e, t.edge_total[e], t.edge_best[e], mixed, rules.best_weight)
+        score = q + exploration * t.edge_prior[e] / (1.0 + n_e + t.edge_in_flight[e])
+        if score <= highest:
             continue
-        if t.edge_visits[e] > most:
+        child = t.edge_child[e]  # looked at as seldom as can be: it lies anywhere in memory
+        if child != NO_NODE and t.status[child] == EVALUATING:
+            in_flight = True
+        elif is_open(child, t.status, t.lower_bound, cut):
+            chosen, highest = e, score
+    return IN_FLIGHT if chosen == NO_EDGE and in_flight else int(chosen)
+
+
+@borrowing
+def most_visited_edge(t: TreeArrays, node: int, cut: float) -> int:
+    """Open edge of most visits, ties to the first; ``NO_EDGE`` where all are finished."""
+    chosen, most = NO_EDGE, -1
+    for e in range(t.first_edge[node], _last(t, node)):
+        if t.edge_visits[e] > most and is_open(t.edge_child[e], t.status, t.lower_bound, cut):
             chosen, most = e, t.edge_visits[e]
     return int(chosen)
 
 
-@kernel
+@borrowing
 def halving_edge(t: TreeArrays, rules: Rules, cut: float) -> int:
     """Root edge whose turn it is in sequential halving (Danihelka et al. 2022, algorithm 2).
 
@@ -107,34 +111,29 @@ def halving_edge(t: TreeArrays, rules: Rules, cut: float) -> int:
     highest ``g + ln P + σ(q̃)``. ``NO_EDGE`` past the budget, and where every such edge is finished.
     """
     first, last = t.first_edge[ROOT], t.first_edge[ROOT] + t.n_edges[ROOT]
-    done, most, visits, total = 0, 0, 1, t.raw_value[ROOT]
-    for e in range(first, last):
-        done += t.edge_visits[e] + t.edge_in_flight[e]
-        most = max(most, t.edge_visits[e])
-        visits += t.edge_visits[e]
-        total += t.edge_total[e]
+    mixed, done = _mixed_value(t, ROOT, last)
     simulations = rules.budget - 1  # one has gone into the root itself
     if done >= simulations:
         return NO_EDGE
     wanted = considered_visits(done, min(rules.considered, last - first), simulations)
+    most = 0
+    for e in range(first, last):
+        most = max(most, t.edge_visits[e])
     low = t.scalars[Q_MIN]
     scale = (VISIT_OFFSET + most) * VALUE_SCALE / max(t.scalars[Q_MAX] - low, RANGE_FLOOR)
     chosen, highest = NO_EDGE, -np.inf
     for e in range(first, last):
-        child = t.edge_child[e]
-        if child != NO_NODE and is_finished(t.status[child], t.lower_bound[child], cut):
-            continue
         if t.edge_visits[e] + t.edge_in_flight[e] != wanted:
             continue
         best = t.edge_best[e]
-        q = _value(t.edge_visits[e], t.edge_total[e], best, total / visits, rules.best_weight)
+        q = _value(t.edge_visits[e], t.edge_total[e], best, mixed, rules.best_weight)
         score = rules.gumbel[e - first] + np.log(t.edge_prior[e]) + scale * (q - low)
-        if score > highest:
+        if score > highest and is_open(t.edge_child[e], t.status, t.lower_bound, cut):
             chosen, highest = e, score
     return int(chosen)
 
 
-@kernel
+@borrowing
 def considered_visits(done: int, considered: int, simulations: int) -> int:
     """Visits that the next action must have had so far, after ``done`` of ``simulations``.
 
@@ -155,10 +154,34 @@ def considered_visits(done: int, considered: int, simulations: int) -> int:
 
 
 @inlined
+def is_open(
+    child: int, status: npt.NDArray[np.int8], lower_bound: npt.NDArray[np.float64], cut: float
+) -> bool:
+    """Whether a simulation may go to the child of an edge, which may not be there yet."""
+    return child == NO_NODE or not is_finished(status[child], lower_bound[child], cut)
+
+
+@inlined
 def is_finished(status: int, lower_bound: float, cut: float) -> bool:
     """Nothing below a node of this status and lower bound can change the result."""
-    # No arrays: to count references to them in the innermost loop costs many times the rest of it.
     return status in (TERMINAL, SOLVED) or lower_bound >= cut
+
+
+@inlined
+def _last(t: TreeArrays, node: int) -> int:
+    """One past the edges that may be selected next."""
+    return t.first_edge[node] + min(t.opened[node] + 1, t.n_edges[node])  # type: ignore[no-any-return]
+
+
+@inlined
+def _mixed_value(t: TreeArrays, node: int, last: int) -> tuple[float, int]:
+    """Mean of the node's own evaluation and all completed visits below; and Σ(N + O)."""
+    pending, visits, total = 0, 1, t.raw_value[node]
+    for e in range(t.first_edge[node], last):
+        pending += t.edge_visits[e] + t.edge_in_flight[e]
+        visits += t.edge_visits[e]
+        total += t.edge_total[e]
+    return total / visits, pending
 
 
 @inlined

@@ -8,16 +8,25 @@ import numpy.typing as npt
 
 from aerl_trainer.config import SearchConfig
 from aerl_trainer.records import Trajectory
+from aerl_trainer.search.answers import set_priors
 from aerl_trainer.search.context import make_context
 from aerl_trainer.search.leaves import (
     Evaluator,
     LeafArrays,
     allocate_leaves,
     allocate_scratch,
-    set_priors,
     write_state,
 )
-from aerl_trainer.search.tree import EXPANDED, NO_NODE, ROOT, SOLVED, TreeArrays
+from aerl_trainer.search.tree import (
+    EXPANDED,
+    N_NODES,
+    NO_EDGE,
+    NO_NODE,
+    ROOT,
+    SOLVED,
+    TERMINAL,
+    TreeArrays,
+)
 from dagsched_env.instance import Instance
 from dagsched_env.simulator import State
 
@@ -52,7 +61,8 @@ def sample_trajectories(
 
     From the root, actions are drawn in proportion to their visits N(s, a); below the visited part,
     by the policy of ``evaluator``. With ``config.incumbent_trajectory`` the best schedule found by
-    the search is one of the K. Fewer than K come back only where the tree holds no more.
+    the search is one of the K. Where draws repeat each other too often, terminal nodes of the tree
+    that have not been drawn make up the number; fewer than K come back only where there are fewer.
 
     Returns:
         Trajectories with the true makespans of the deterministic simulator.
@@ -74,6 +84,11 @@ def sample_trajectories(
         complete_by_policy(instance, states, [p.actions for p in paths], evaluator, config, rng)
         for path in paths:
             drawn.setdefault(tuple(path.actions), path)
+    for node in np.flatnonzero(tree.status[: tree.counters[N_NODES]] == TERMINAL).tolist():
+        if len(drawn) >= wanted:
+            break
+        path = _follow(tree, _actions_to(tree, node))
+        drawn.setdefault(tuple(path.actions), path)
     return [_replay(instance, path) for path in drawn.values()]
 
 
@@ -145,18 +160,32 @@ def _walk(tree: TreeArrays, choose: _Choice) -> _Path:
 
 
 def _follow_incumbent(tree: TreeArrays, instance: Instance) -> _Path:
-    """The best schedule of the tree, with the search policies on the part of it inside the tree."""
+    """The best schedule of the tree."""
     sequence = tree.incumbent_sequence[: instance.n_tasks]
-    wanted = sequence * instance.n_processors + tree.incumbent_processor[sequence]
-    ahead = iter(wanted.tolist())
+    actions = sequence * instance.n_processors + tree.incumbent_processor[sequence]
+    return _follow(tree, actions.tolist())
+
+
+def _follow(tree: TreeArrays, wanted: list[int]) -> _Path:
+    """A complete sequence, with the search policies on the part of it inside the tree."""
+    ahead = iter(wanted)
 
     def follow(_: npt.NDArray[np.int32], actions: npt.NDArray[np.int32]) -> int:
         positions = np.flatnonzero(actions == next(ahead))
         return int(positions[0]) if positions.size else -1
 
     path = _walk(tree, follow)
-    path.actions = wanted.tolist()
+    path.actions = wanted
     return path
+
+
+def _actions_to(tree: TreeArrays, node: int) -> list[int]:
+    """From the root to a node."""
+    actions = []
+    while (edge := int(tree.parent_edge[node])) != NO_EDGE:
+        actions.append(int(tree.edge_action[edge]))
+        node = int(tree.edge_parent[edge])
+    return actions[::-1]
 
 
 def _state_of(instance: Instance, actions: list[int]) -> State:

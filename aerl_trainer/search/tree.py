@@ -12,14 +12,15 @@ Owned by others
 
 Mutated under the lock
     Every array: by ``kernels.gather``, ``kernels.commit`` and ``kernels.forget``; the incumbent by
-    ``offer`` and by the worker that has found it; ``TOP`` by ``commitment`` too. An actor takes the
-    lock for two short sections per mini-batch; no inference, replay or feature building happens
-    inside. ``counters[WRITER]`` says who is at it: a death in there leaves its mark.
+    ``offer`` and by the worker that has found it; ``TOP``, and nodes along the incumbent, by
+    ``commitment``. An actor takes the lock for two short sections per mini-batch; no inference,
+    replay or feature building happens inside. ``counters[WRITER]`` says who is at it: a death in
+    there leaves its mark.
 
 Read without the lock
     ``parent_edge``, ``edge_parent`` and ``edge_action`` of a path that the reader has in flight:
-    they are written once, before the leaf is handed out. ``counters`` and ``scalars`` as they come,
-    one number at a time. The creator reads everything once the tree is finished and every actor has
+    nobody changes them once the leaf is handed out. ``counters`` and ``scalars`` as they come, one
+    number at a time. The creator reads everything once the tree is finished and every actor has
     released it.
 """
 
@@ -60,6 +61,7 @@ __all__ = [
     "TERMINAL",
     "TERMINAL_PATHS",
     "TOP",
+    "TURNS",
     "WRITER",
     "SharedTree",
     "TreeArrays",
@@ -69,6 +71,9 @@ __all__ = [
 
 MAX_NODES = 200_000
 """Largest tree, about 0.3 GB if every node had 32 edges."""
+
+TURNS_KEPT = 1024
+"""Mini-batches whose order a tree remembers."""
 
 CUT_TOLERANCE = 1e-9
 """A schedule is better than another if it is shorter by more than this share, as validity goes."""
@@ -87,6 +92,8 @@ SOLVED = 4  # every kept child is finished: TERMINAL, SOLVED, or cut off by its 
 # counters[...]
 N_NODES, N_EDGES, SIMS_DONE, TERMINAL_PATHS, OUTCOME, WRITER = range(6)
 TOP = 6  # the node at which selection begins: the root, unless a prefix has been committed
+TURNS = 7  # mini-batches committed
+N_COUNTERS = 8
 # counters[OUTCOME]
 RUNNING, COMPLETE, EXHAUSTED, CAP, BROKEN = range(5)
 OUTCOMES = ("running", "complete", "exhausted", "cap", "broken")
@@ -96,18 +103,19 @@ Q_MIN, Q_MAX, BEST_MAKESPAN = range(3)
 
 
 class TreeArrays(NamedTuple):
-    """Shapes: C nodes, E edges, A actors, B leaves per mini-batch, n tasks.
+    """Shapes: C nodes, E edges, A actors, B leaves per mini-batch, T turns, n tasks.
 
     ``edge_total`` sums root returns, ``G = 1 - SLR`` estimates of whole episodes, over the
     completed visits; Q(s, a) of the edge is its mean less the reward collected up to s, a constant
     among siblings. ``edge_best`` is the best G of a complete schedule seen below the edge.
     """
 
-    counters: npt.NDArray[np.int64]  # [7] see above
+    counters: npt.NDArray[np.int64]  # [N_COUNTERS] see above
     scalars: npt.NDArray[np.float64]  # [3] see above
     status: npt.NDArray[np.int8]  # [C]
     first_edge: npt.NDArray[np.int32]  # [C] its edges are first_edge : first_edge + n_edges
     n_edges: npt.NDArray[np.int32]  # [C]
+    opened: npt.NDArray[np.int32]  # [C] of its edges, by decreasing prior, have been selected ever
     parent_edge: npt.NDArray[np.int32]  # [C] -1 at the root
     depth: npt.NDArray[np.int32]  # [C] placements made
     raw_value: npt.NDArray[np.float64]  # [C] its own evaluation, as a root return
@@ -124,6 +132,7 @@ class TreeArrays(NamedTuple):
     journal_edge: npt.NDArray[np.int32]  # [A, B] last edge of each path in flight, see `gather`
     journal_count: npt.NDArray[np.int32]  # [A] paths in flight
     actor_simulations: npt.NDArray[np.int64]  # [A] completed by each actor; sums to SIMS_DONE
+    turns: npt.NDArray[np.int32]  # [T, 2] actor, simulations of mini-batch i at i mod T; the latest
     incumbent_processor: npt.NDArray[np.int64]  # [n]
     incumbent_sequence: npt.NDArray[np.int64]  # [n] tasks in the order of their placement
     incumbent_start: npt.NDArray[np.float64]  # [n]
@@ -138,7 +147,7 @@ def cut_off(best_makespan: float) -> float:
 
 @dataclass(frozen=True)
 class TreeSize:
-    """Capacities of a tree: 34 bytes a node and 40 bytes an edge."""
+    """Capacities of a tree: 38 bytes a node and 40 bytes an edge."""
 
     nodes: int
     edges: int
@@ -161,11 +170,12 @@ class TreeSize:
         c, e = (self.nodes,), (self.edges,)
         n = (self.tasks,)
         return {
-            "counters": ((7,), np.int64),
+            "counters": ((N_COUNTERS,), np.int64),
             "scalars": ((3,), np.float64),
             "status": (c, np.int8),
             "first_edge": (c, np.int32),
             "n_edges": (c, np.int32),
+            "opened": (c, np.int32),
             "parent_edge": (c, np.int32),
             "depth": (c, np.int32),
             "raw_value": (c, np.float64),
@@ -182,6 +192,7 @@ class TreeSize:
             "journal_edge": ((self.actors, self.batch), np.int32),
             "journal_count": ((self.actors,), np.int32),
             "actor_simulations": ((self.actors,), np.int64),
+            "turns": ((TURNS_KEPT, 2), np.int32),
             "incumbent_processor": (n, np.int64),
             "incumbent_sequence": (n, np.int64),
             "incumbent_start": (n, np.float64),
@@ -225,10 +236,11 @@ class SharedTree:
         a.counters[:] = 0  # TOP is the root
         a.counters[N_NODES] = 1
         a.scalars[:] = (np.inf, -np.inf, np.inf)
-        a.status[ROOT], a.n_edges[ROOT], a.depth[ROOT] = NEW, 0, 0
+        a.status[ROOT], a.n_edges[ROOT], a.opened[ROOT], a.depth[ROOT] = NEW, 0, 0, 0
         a.parent_edge[ROOT], a.lower_bound[ROOT] = -1, -np.inf
         a.journal_count[:] = 0
         a.actor_simulations[:] = 0
+        a.turns[:] = 0
 
     def offer(self, instance: Instance, schedule: Schedule) -> None:
         """Make a known schedule the incumbent if it is better; it takes no part in the search."""
@@ -261,6 +273,13 @@ class SharedTree:
 
     def counter(self, index: int) -> int:
         return int(self.arrays.counters[index])
+
+    @property
+    def interleaving(self) -> tuple[tuple[int, int], ...]:
+        """(actor, simulations) of the latest mini-batches, in the order of their commits."""
+        turns, done = self.arrays.turns, self.counter(TURNS)
+        order = np.arange(max(0, done - TURNS_KEPT), done) % TURNS_KEPT
+        return tuple((int(actor), int(count)) for actor, count in turns[order])
 
     @property
     def best_makespan(self) -> float:

@@ -5,6 +5,7 @@ import numpy.typing as npt
 
 from aerl_trainer.config import SearchConfig
 from aerl_trainer.records import Task
+from aerl_trainer.search.answers import take_answers
 from aerl_trainer.search.context import SearchContext, make_context
 from aerl_trainer.search.features import INSERTION
 from aerl_trainer.search.kernels import commit, gather
@@ -13,22 +14,22 @@ from aerl_trainer.search.leaves import (
     LeafArrays,
     Scratch,
     allocate_scratch,
-    set_priors,
     write_state,
 )
 from aerl_trainer.search.selection import Rules
-from aerl_trainer.search.tree import BEST_MAKESPAN, WRITER, SharedTree, TreeArrays
+from aerl_trainer.search.tree import BEST_MAKESPAN, NO_EDGE, WRITER, SharedTree, TreeArrays
 from aerl_trainer.seeding import generator
 from dagsched_env.errors import DAGSchedError
-from dagsched_env.kernels.arrays import StateArrays
+from dagsched_env.kernels.arrays import Floats, StateArrays
 from dagsched_env.kernels.dispatch import complete
-from dagsched_env.kernels.jit import kernel
+from dagsched_env.kernels.jit import borrowing
 from dagsched_env.kernels.state import copy_state, place, recompute_bounds, reset
 
 __all__ = ["SearchWorker", "state_after"]
 
 NOISE_POOL = 1 << 14
 """Standard normals drawn once per task; each tail reads a stretch of them at a random offset."""
+SILENCE: Floats = np.zeros(0)
 
 
 class SearchWorker:
@@ -117,38 +118,30 @@ class SearchWorker:
             self.network or tail_weight < 1.0 or config.backup == "value",
         )
         self.model_version = self._evaluator.evaluate(self.task.instance, leaves, count)
-        if self.network:
-            _check_finite(leaves, count)
-        set_priors(leaves, count)
-        if self._noisy_root and self.tree.arrays.journal_edge[self.actor, 0] < 0:
-            self._add_root_noise()
-        set_values(
+        finite = take_answers(
             self._context,
             leaves,
             count,
+            self._root_noise(),
+            config.noise_fraction,
             tail_weight,
             config.backup == "value",
             config.value_target == "rank",
         )
+        if not finite:
+            raise DAGSchedError(
+                "the network answers with numbers that are not finite: train it with a lower "
+                "learner.learning_rate"
+            )
         return float(best_makespan)
 
-    def _add_root_noise(self) -> None:
-        """Mix Dirichlet noise into the priors of row 0, the root; the same for every actor."""
+    def _root_noise(self) -> Floats:
+        """Dirichlet noise if row 0 is the root, the same for every actor; else nothing."""
+        if not self._noisy_root or self.tree.arrays.journal_edge[self.actor, 0] != NO_EDGE:
+            return SILENCE
         k = int(self.leaves.n_candidates[0])
         rng = generator(self.task.seed, "root-noise")
-        noise = rng.dirichlet(np.full(k, self.config.noise_concentration / k))
-        share = self.config.noise_fraction
-        self.leaves.priors[0, :k] = (1 - share) * self.leaves.priors[0, :k] + share * noise
-
-
-def _check_finite(leaves: LeafArrays, count: int) -> None:
-    if not (
-        np.isfinite(leaves.prediction[:count]).all() and np.isfinite(leaves.logits[:count]).all()
-    ):
-        raise DAGSchedError(
-            "the network answers with numbers that are not finite: train it with a lower "
-            "learner.learning_rate"
-        )
+        return rng.dirichlet(np.full(k, self.config.noise_concentration / k))
 
 
 def _rules(config: SearchConfig, seed: int, explore: bool) -> Rules:
@@ -160,6 +153,7 @@ def _rules(config: SearchConfig, seed: int, explore: bool) -> Rules:
         min_paths=config.min_trajectories,
         cap=int(config.budget * config.cap_factor),
         c_puct=float(config.c_puct),
+        c_puct_base=float(config.c_puct_base),
         best_weight=float(config.best_weight),
         prune=config.prune,
         considered=config.considered_actions if config.root_selection == "gumbel" else 0,
@@ -167,14 +161,14 @@ def _rules(config: SearchConfig, seed: int, explore: bool) -> Rules:
     )
 
 
-@kernel
+@borrowing
 def state_after(
     c: SearchContext, t: TreeArrays, edge: int, s: StateArrays, path: npt.NDArray[np.int64]
 ) -> None:
     """Make ``s`` the state behind the last ``edge`` of a path (-1 = root), by replaying it."""
     p = c.g.comp.shape[1]
     length = 0
-    while edge >= 0:
+    while edge != NO_EDGE:
         path[length] = t.edge_action[edge]
         length += 1
         edge = t.parent_edge[t.edge_parent[edge]]
@@ -184,7 +178,7 @@ def state_after(
     recompute_bounds(c.g, s)
 
 
-@kernel
+@borrowing
 def prepare_leaves(
     c: SearchContext,
     t: TreeArrays,
@@ -216,39 +210,6 @@ def prepare_leaves(
             least = makespan
             copy_state(w.tail, best)
     return least
-
-
-@kernel
-def set_values(
-    c: SearchContext,
-    leaves: LeafArrays,
-    count: int,
-    tail_weight: float,
-    value_only: bool,
-    rank_value: bool,
-) -> None:
-    """Turn makespans and predictions into what is backed up.
-
-    The value head predicts the return to go as a residual, in units of the rank scale, on that of
-    the deterministic tail (or, with ``rank_value``, a rank reward); v of a terminal state is 0.
-    ``value = (reward so far) + λ·(return of the randomised tail) + (1 - λ)·v``; with
-    ``value_only`` it is v alone.
-    """
-    for b in range(count):
-        v = 0.0
-        if not leaves.terminal[b] and rank_value:
-            v = leaves.prediction[b]
-        elif not leaves.terminal[b]:
-            residual = leaves.prediction[b] * c.rank_scale
-            v = (leaves.lower_bound[b] - leaves.tail_makespan[b] + residual) / c.cp_min
-        if value_only:
-            leaves.value[b] = v
-            leaves.best[b] = v
-        else:
-            collected = 1.0 - leaves.lower_bound[b] / c.cp_min
-            tail_return = (leaves.lower_bound[b] - leaves.best[b]) / c.cp_min
-            leaves.value[b] = collected + tail_weight * tail_return + (1.0 - tail_weight) * v
-            leaves.best[b] = collected + tail_return
 
 
 def _store_incumbent(t: TreeArrays, actor: int, s: StateArrays) -> None:

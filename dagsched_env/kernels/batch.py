@@ -6,28 +6,24 @@ arrays that the other kernels take, so that the rules exist once. These have n t
 but always P processors: no task can run on those that are not there.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints, StateArrays
 from dagsched_env.kernels.dispatch import best_processor
 from dagsched_env.kernels.features import available, placement
+from dagsched_env.kernels.jit import borrowing
 from dagsched_env.kernels.state import place, reset
 
 __all__ = ["NO_ACTION", "Batch", "Frames", "Layout", "Pool", "advance"]
 
 Float32s = npt.NDArray[np.float32]
 Bools = npt.NDArray[np.bool_]
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 NO_ACTION = -1
 """In place of a task: an action outside the space, which places nothing."""
-
-BORROWING: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
 
 
 class Frames(NamedTuple):
@@ -72,16 +68,7 @@ class Layout(NamedTuple):
     max_processors: int  # P
 
 
-def _borrowing_kernel(function: Function) -> Function:
-    """A kernel that counts no references to arrays: its caller owns them all while it runs.
-
-    Counting the views of the 28 arrays of a row takes as long as the work on them. Such a kernel
-    may neither allocate nor return arrays to Python.
-    """
-    return cast(Function, numba.njit(**BORROWING)(function))
-
-
-@_borrowing_kernel
+@borrowing
 def advance(
     pool: Pool,
     batch: Batch,
@@ -123,14 +110,14 @@ def advance(
             _show_placement(g, s, task, q, insertion, pool.scale[row], limit, layout, floats, legal)
 
 
-@_borrowing_kernel
+@borrowing
 def _copy(source: npt.NDArray[Any], target: npt.NDArray[Any]) -> None:
     """``target[:] = source``, for which numba would allocate."""
     for k in range(source.shape[0]):
         target[k] = source[k]
 
 
-@_borrowing_kernel
+@borrowing
 def _problem(pool: Pool, row: int) -> InstanceArrays:
     a = pool.problems
     n, m = pool.sizes[row, 0], pool.sizes[row, 2]
@@ -152,7 +139,7 @@ def _problem(pool: Pool, row: int) -> InstanceArrays:
     )
 
 
-@_borrowing_kernel
+@borrowing
 def _state(batch: Batch, i: int, n: int) -> StateArrays:
     ints, floats, slot_count = batch.ints[i], batch.floats[i], batch.slot_count[i]
     p = slot_count.shape[0]
@@ -174,7 +161,7 @@ def _state(batch: Batch, i: int, n: int) -> StateArrays:
     )
 
 
-@_borrowing_kernel
+@borrowing
 def _show_placement(
     g: InstanceArrays,
     s: StateArrays,
