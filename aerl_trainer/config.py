@@ -167,8 +167,8 @@ class InferenceConfig:
     """Torch devices of the inference workers, one worker each; ``auto`` alone takes every GPU, or
     the CPU where there is none. Actor a is served by worker a modulo their number."""
     deadline_ms: float = 0.2
-    """How long a worker waits for more requests once it has one; a quarter of its last pass where
-    that is longer."""
+    """How long a worker waits for more requests once it has one; a quarter of its last pass, up to
+    5 ms, where that is longer."""
 
     def __post_init__(self) -> None:
         _require(

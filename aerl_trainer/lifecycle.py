@@ -56,9 +56,7 @@ class TaskLifecycle:
         finished = self._pool.wait(timeout)
         if finished is None:
             return None
-        if self._fresh is not None:
-            self._evaluator.load(*self._fresh)
-            self._fresh = None
+        self._load_fresh()
         trajectories = sample_trajectories(
             finished.task.instance,
             finished.tree.arrays,
@@ -80,6 +78,16 @@ class TaskLifecycle:
         """Go on behind the last task that was learned from."""
         self.finished = self.submitted = int(record["finished"])
         self.simulations = int(record["simulations"])
+
+    def _load_fresh(self) -> None:
+        """Take what was published last.
+
+        The main thread may publish at any point of this: what is taken is looked up once, and
+        nothing is reset, so that a later version waits for the next time instead of being lost.
+        """
+        fresh = self._fresh
+        if fresh is not None and fresh[1] != self._evaluator.version:
+            self._evaluator.load(*fresh)
 
     def _draw_task(self) -> Task:
         """The next problem: a function of the run's seed, its number and the curriculum's level."""

@@ -2,16 +2,18 @@
 
 The process that creates a block alone unlinks it. Names carry the creator's pid and start time, so
 that blocks left behind by a killed run are recognised and swept at the next start, even where
-another process has the pid by then. The lock is on the segment itself: there is no file besides.
+another process has the pid by then; so do those of its semaphores. The lock is on the segment
+itself: there is no file besides.
 """
 
 import contextlib
 import fcntl
 import itertools
 import mmap
+import multiprocessing
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from multiprocessing import shared_memory
 from pathlib import Path
@@ -26,12 +28,13 @@ __all__ = [
     "LocalBlock",
     "ProcessLock",
     "SharedBlock",
+    "named_semaphores",
     "sweep_stale",
 ]
 
 PREFIX = "aerl-ds"
 SEGMENTS = Path("/dev/shm")  # where Linux keeps shared memory by name
-NAME = re.compile(rf"{PREFIX}-(?P<pid>\d+)-(?P<started>\d+)-\d+-\w+")
+NAME = re.compile(rf"(sem\.)?{PREFIX}-(?P<pid>\d+)-(?P<started>\d+)-\d+-[\w-]+")
 ALIGNMENT = 64
 YIELDS = 100
 """Tries before a process goes to sleep for a lock: to wake up takes longer than most owners do. In
@@ -95,8 +98,7 @@ class SharedBlock:
     def create(cls, label: str, specs: Mapping[str, ArraySpec]) -> "SharedBlock":
         """Allocate a zeroed segment for ``specs`` (name → shape, dtype)."""
         plain = _plain(specs)
-        pid = os.getpid()
-        name = f"{PREFIX}-{pid}-{_start_time(pid)}-{next(_serial)}-{label}"
+        name = _own_name(label)
         segment = shared_memory.SharedMemory(name=name, create=True, size=_layout(plain)[1])
         segment.close()  # its own mapping would be gone before the last array that shows it
         return cls(BlockHandle(name, plain), segment)
@@ -135,19 +137,41 @@ class LocalBlock:
         self.arrays.clear()
 
 
+@contextlib.contextmanager
+def named_semaphores(label: str) -> Iterator[None]:
+    """Semaphores that are made in here for spawned processes get names that can be swept.
+
+    ``multiprocessing`` has no public way to name them: it appends a random word to a prefix in the
+    settings of the process (CPython's ``SemLock._make_name``).
+    """
+    settings = vars(multiprocessing.current_process())["_config"]
+    before = settings["semprefix"]
+    settings["semprefix"] = f"/{_own_name(label)}"
+    try:
+        yield
+    finally:
+        settings["semprefix"] = before
+
+
 def sweep_stale() -> list[str]:
-    """Remove segments whose creator is dead; returns their names.
+    """Remove segments and semaphores whose creator is dead; returns the names of their files.
 
     Those of other users stay: only they may remove them.
     """
     removed = []
-    for path in SEGMENTS.glob(f"{PREFIX}-*"):
+    for path in SEGMENTS.glob(f"*{PREFIX}-*"):
         name = NAME.fullmatch(path.name)
         if name and _start_time(int(name["pid"])) != name["started"]:
             with contextlib.suppress(PermissionError, FileNotFoundError):
                 path.unlink()
                 removed.append(path.name)
     return removed
+
+
+def _own_name(label: str) -> str:
+    """A name that no other object of this machine has, by which its creator is known."""
+    pid = os.getpid()
+    return f"{PREFIX}-{pid}-{_start_time(pid)}-{next(_serial)}-{label}"
 
 
 def _start_time(pid: int) -> str | None:

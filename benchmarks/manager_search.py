@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from plain_schedule import Problem
 from plain_search import EdgeTree, NodeTree, Store, clear, incumbent, search
+from search import draw
 
 from aerl_trainer.config import Config, SearchConfig
 from aerl_trainer.records import Task
@@ -27,7 +28,6 @@ from aerl_trainer.runtime.local import ProcessPool
 from aerl_trainer.search.alone import search_alone
 from aerl_trainer.search.leaves import PriorEvaluator
 from dagsched_env import Instance
-from dagsched_env.generators import TopcuogluGenerator
 
 PATIENCE_S = 600.0
 
@@ -37,12 +37,6 @@ class Run(NamedTuple):
 
     rate: float  # simulations a second
     makespan: float
-
-
-def draw(seed: int) -> Instance:
-    """A layered random graph of 30 tasks on 4 processors, CCR 1."""
-    generator = TopcuogluGenerator(n_tasks=30, n_processors=4, ccr=1.0, beta=1.0)
-    return generator(np.random.default_rng([20261121, 30, 4, seed]))
 
 
 def run_ours(instance: Instance, settings: SearchConfig, actors: int, rounds: int) -> list[Run]:
@@ -131,7 +125,7 @@ def report(name: str, *columns: list[Run]) -> list[float]:
 
 def measure_speed(settings: SearchConfig, actors: list[int], rounds: int) -> None:
     """Simulations a second of everybody on one instance."""
-    instance, seeds = draw(0), range(rounds)
+    instance, seeds = draw(30, 4, 1.0, 0), range(rounds)
 
     def manager(layout: type[EdgeTree]) -> list[list[Run]]:
         return [
@@ -156,7 +150,7 @@ def measure_quality(settings: SearchConfig, instances: int) -> None:
     """Makespans of both codes of the search, at equal simulations."""
     ratios = []
     for i in range(1, instances + 1):
-        instance, task = draw(i), Task(0, 0, draw(i), i)
+        instance, task = draw(30, 4, 1.0, i), Task(0, 0, draw(30, 4, 1.0, i), i)
         tree, _ = search_alone(task, PriorEvaluator(), settings, tail_weight=1.0, explore=False)
         ratios.append(run_plain(instance, settings, i).makespan / tree.best_makespan)
     error = np.std(ratios) / np.sqrt(instances)

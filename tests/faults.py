@@ -78,6 +78,11 @@ def locks_of(pid: int) -> list[Path]:
     return sorted(SEGMENTS.glob(f"aerl-ds-{pid}-*"))
 
 
+def left_by(pid: int) -> list[str]:
+    """Names of what a process has shared and not removed: blocks and semaphores."""
+    return sorted(path.name for path in SEGMENTS.glob(f"*aerl-ds-{pid}-*"))
+
+
 def children_of(pid: int) -> list[int]:
     """Live children of a process."""
     processes = [entry for entry in Path("/proc").iterdir() if entry.name.isdigit()]

@@ -103,7 +103,7 @@ def eventually(condition: Callable[[], Any], what: str, timeout_s: float = 60.0)
 def shared_memory_of(pid: int) -> list[str]:
     """Segments, and files beside them, that a process has made and not removed."""
     folders = (Path("/dev/shm"), Path(tempfile.gettempdir()))
-    return sorted(path.name for f in folders for path in f.glob(f"aerl-ds-{pid}-*"))
+    return sorted(path.name for f in folders for path in f.glob(f"*aerl-ds-{pid}-*"))
 
 
 def is_running(pid: int) -> bool:

@@ -1,11 +1,13 @@
 """The shared slots and weights: requests and answers that belong together, nothing torn."""
 
 import multiprocessing
+import os
 import threading
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from faults import left_by
 
 from aerl_trainer.inference.arena import Arena
 from aerl_trainer.inference.weights import WeightBuffer
@@ -58,6 +60,18 @@ def test_an_answer_to_the_dead_is_none_for_its_successor(arena: Arena) -> None:
     assert arena.waiting(0) == [fresh]
     arena.answer(fresh, 2)
     assert arena.version_of(fresh) == 2
+
+
+def test_nothing_of_a_closed_arena_is_left() -> None:
+    before = left_by(os.getpid())
+    arena = Arena.create(CONTEXT, ACTORS, BATCH, WIDTH, workers=2)
+    made = set(left_by(os.getpid())) - set(before)
+    assert sum(name.startswith("sem.") for name in made) == ACTORS + 2
+    other = Arena.attach(arena.handle)
+    other.close()
+    assert made <= set(left_by(os.getpid())), "only the creator removes them"
+    arena.close()
+    assert left_by(os.getpid()) == before
 
 
 def test_slots_do_not_overlap() -> None:

@@ -33,35 +33,61 @@ TWO_WORKERS = replaced(CONFIG, "inference", backend="server", devices=("cpu", "c
 
 
 def test_one_actor_gains_nothing_from_a_server_as_fast_as_itself() -> None:
-    same = Timings(search=1.0, inline=1.0, server=1.0)
+    same = Timings(search=1.0, inline=1.0, server=1.0, together=1.0)
     server, inline = predicted_rates(same, actors=1, workers=1, cores=8)
     assert inline == 0.5
     assert server == pytest.approx(1 / (2.0 + HAND_OVER_S))
 
 
-def test_batching_pays_where_cores_are_short() -> None:
-    """Eight actors on two cores: a pass over eight mini-batches costs as much as four."""
-    timings = Timings(search=1.0, inline=1.0, server=4.0)
+@pytest.mark.parametrize(("actors", "cores", "rate"), [(2, 8, 1.0), (8, 2, 1.0), (8, 6, 3.0)])
+def test_inline_no_more_actors_work_than_there_are_cores(
+    actors: int, cores: int, rate: float
+) -> None:
+    timings = Timings(search=0.5, inline=1.5, server=9.0, together=9.0)
+    assert predicted_rates(timings, actors=actors, workers=1, cores=cores)[1] == rate
+
+
+def test_a_worker_beside_few_cores_gets_small_batches() -> None:
+    """A pass over b mini-batches takes 0.5 + b / 2: dear unless all eight actors come in time."""
+    timings = Timings(search=1.0, inline=1.0, server=1.0, together=4.5)
     server, inline = predicted_rates(timings, actors=8, workers=1, cores=2)
     assert inline == 1.0
-    assert server == pytest.approx(2 / 1.5), "the cores are the limit"
+    assert server == pytest.approx(2 / (2.0 + HAND_OVER_S)), "one core for them: one a pass"
     server, inline = predicted_rates(timings, actors=8, workers=1, cores=16)
     assert inline == 4.0
-    assert server == pytest.approx(8 / (5.0 + HAND_OVER_S)), "the worker is the limit"
+    assert server == pytest.approx(8 / (5.5 + HAND_OVER_S)), "all of them in every pass"
+
+
+def test_batching_pays_where_a_pass_costs_the_same_for_all() -> None:
+    """On one core the actors post three mini-batches in a pass of three seconds."""
+    timings = Timings(search=1.0, inline=6.0, server=3.0, together=3.0)
+    server, inline = predicted_rates(timings, actors=8, workers=1, cores=2)
+    assert inline == pytest.approx(2 / 7)
+    assert server == pytest.approx(2 / (1.0 + 3.0 / 3 + HAND_OVER_S)), "the cores are the limit"
+    server, _ = predicted_rates(timings, actors=8, workers=1, cores=9)
+    assert server == pytest.approx(8 / (4.0 + HAND_OVER_S)), "the worker is the limit"
 
 
 def test_more_workers_have_fewer_actors_each() -> None:
-    timings = Timings(search=1.0, inline=100.0, server=1.0)
+    timings = Timings(search=1.0, inline=100.0, server=50.0, together=50.0)
     for workers, together in [(1, 7), (2, 4), (7, 1)]:
         server, _ = predicted_rates(timings, actors=7, workers=workers, cores=2)
-        assert server == pytest.approx(min(7 / (2 + HAND_OVER_S), 2 / (1 + 1 / together)))
+        limits = 7 / (51 + HAND_OVER_S), 2 / (1 + 50 / together + HAND_OVER_S)
+        assert server == pytest.approx(min(limits))
+
+
+def test_six_actors_on_two_cores_do_without_a_server() -> None:
+    """So it was measured; a worker with a full batch, which never comes, would be the faster."""
+    timings = Timings(search=0.00022, inline=0.00028, server=0.00028, together=0.00088)
+    server, inline = predicted_rates(timings, actors=6, workers=1, cores=2)
+    assert inline > server
 
 
 @pytest.mark.parametrize(("server_s", "expected"), [(0.001, "server"), (1.0, "inline")])
 def test_the_faster_backend_is_chosen(
     monkeypatch: pytest.MonkeyPatch, server_s: float, expected: str
 ) -> None:
-    timings = Timings(search=0.001, inline=0.01, server=server_s)
+    timings = Timings(search=0.001, inline=0.01, server=server_s, together=server_s)
     monkeypatch.setattr(choice, "take_timings", lambda *_: (timings, 10.0))
     chosen = choose_backend(CONFIG, 8)
     assert chosen.backend == expected
@@ -120,9 +146,8 @@ def test_without_a_gpu_the_error_says_what_to_take(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_pool_measures_when_asked_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        choice, "take_timings", lambda *_: (Timings(search=0.001, inline=0.01, server=1.0), 10.0)
-    )
+    timings = Timings(search=0.001, inline=0.01, server=1.0, together=1.0)
+    monkeypatch.setattr(choice, "take_timings", lambda *_: (timings, 10.0))
     pool = ProcessPool(CONFIG, 8, backend="auto", explore=False)
     try:
         assert pool.server_pids() == []

@@ -28,7 +28,7 @@ from aerl_trainer.inference.metrics import (
     STALENESS,
     InferenceTotals,
 )
-from aerl_trainer.inference.server import InferenceServer
+from aerl_trainer.inference.server import LONGEST_WAIT_S, InferenceServer
 from aerl_trainer.inference.weights import WeightBuffer
 from aerl_trainer.nn.batching import HostBuffers
 from aerl_trainer.nn.evaluator import TorchEvaluator, flat_weights, weight_count
@@ -124,6 +124,9 @@ class Service:
         for thread in self.threads:
             thread.join(30)
             assert not thread.is_alive()
+        self.close()
+
+    def close(self) -> None:
         self.arena.close()
         self.weights.close()
 
@@ -193,11 +196,95 @@ def test_clients_of_several_problems_share_a_pass() -> None:
             assert_answered(s.arena.leaves[actor], instance, actor + 2, actor, alone)
 
 
-def test_a_client_that_never_comes_stalls_nobody() -> None:
-    with service() as s:
-        for seed in range(5):
-            s.ask(1, 1, 2, seed)
-        assert s.total(BATCHES) == 5
+class Clock:
+    """Time that passes only where somebody sleeps or works; stands for the module ``time``."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def monotonic_ns(self) -> int:
+        return round(1e9 * self.now)
+
+
+class ClockedSemaphore:
+    """Whoever sleeps on it lets the time pass."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock, self.count = clock, 0
+
+    def release(self) -> None:
+        self.count += 1
+
+    def acquire(self, timeout: float) -> bool:
+        if self.count == 0:
+            self.clock.now += timeout
+            return False
+        self.count -= 1
+        return True
+
+
+class ClockedEvaluator:
+    """Its passes take the given times, and evaluate nothing."""
+
+    version = 0
+
+    def __init__(self, clock: Clock, passes_s: Sequence[float]) -> None:
+        self.clock, self.passes_s = clock, list(passes_s)
+
+    def load(self, weights: Any, version: int) -> None:
+        raise AssertionError("nothing has been published")
+
+    def evaluate_requests(self, requests: Any) -> int:
+        self.clock.now += self.passes_s.pop(0)
+        return self.version
+
+
+def waits_for_one_client(
+    monkeypatch: pytest.MonkeyPatch, passes_s: list[float], deadline_ms: float
+) -> list[float]:
+    """Seconds that each request of one of three clients lies there, beside its pass."""
+    made, clock, waits = Service(), Clock(), []
+    monkeypatch.setattr("aerl_trainer.inference.server.time", clock)
+    monkeypatch.setattr("aerl_trainer.inference.arena.time", clock)
+    here, there = CONTEXT.Pipe()
+    here.send((0, PROBLEMS[0]))
+    passes = len(passes_s)
+    monkeypatch.setattr(made.arena, "work", [ClockedSemaphore(clock)])
+
+    def running() -> bool:
+        waits.append((made.total(LATENCY_NS) - made.total(BUSY_NS)) / 1e9)
+        if made.total(BATCHES) < passes and not made.arena.waiting(0):
+            made.post(1, 0, 2, seed=0)
+        return made.total(BATCHES) < passes
+
+    try:
+        InferenceServer(
+            made.arena,
+            0,
+            made.weights,
+            ClockedEvaluator(clock, passes_s),
+            there,
+            InferenceConfig(deadline_ms=deadline_ms),
+            running,
+        ).serve()
+    finally:
+        made.close()
+    return np.diff(waits).tolist()
+
+
+def test_a_client_that_never_comes_stalls_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others wait for it a quarter of a pass, and hardly so after one that took long."""
+    passes_s = [0.004, 0.008, 3.0, 0.004, 0.0001, 0.001]
+    waits = waits_for_one_client(monkeypatch, passes_s, deadline_ms=0.2)
+    assert waits == pytest.approx([0.0002, 0.001, 0.002, LONGEST_WAIT_S, 0.001, 0.0002], abs=1e-8)
+
+
+def test_the_deadline_holds_where_it_is_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = waits_for_one_client(monkeypatch, [0.001, 3.0, 0.001], deadline_ms=20.0)
+    assert waits == pytest.approx([0.02] * 3, abs=1e-8)
 
 
 def test_an_answer_to_a_dead_client_is_no_obstacle() -> None:

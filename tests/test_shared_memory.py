@@ -1,5 +1,6 @@
 """Shared memory: one set of arrays for all processes, locks that die with their owner, no leaks."""
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from faults import is_free
+from faults import is_free, left_by
 from small_runs import eventually, is_running, shared_memory_of
 
 from aerl_trainer.shared_memory import (
@@ -18,6 +19,7 @@ from aerl_trainer.shared_memory import (
     LocalBlock,
     ProcessLock,
     SharedBlock,
+    named_semaphores,
     sweep_stale,
 )
 
@@ -30,9 +32,11 @@ SPECS = {
 
 CREATOR = """
 import os, signal, sys, time
-from multiprocessing import resource_tracker
+from multiprocessing import get_context, resource_tracker
 import numpy as np
-from aerl_trainer.shared_memory import SharedBlock
+from aerl_trainer.shared_memory import SharedBlock, named_semaphores
+with named_semaphores("test"):
+    semaphore = get_context("spawn").Semaphore(0)
 block = SharedBlock.create("test", {"numbers": ((1000,), np.float64)})
 block.arrays["numbers"][:] = 1
 if "hold" in sys.argv:
@@ -166,13 +170,16 @@ def test_sweeping_removes_what_a_dead_creator_left(
     creator: tuple[subprocess.Popen[str], Path],
 ) -> None:
     process, path = creator
-    assert shared_memory_of(process.pid) == [path.name]
-    assert path.name not in sweep_stale(), "its creator lives"
+    left = left_by(process.pid)
+    block, semaphore = left
+    assert block == path.name
+    assert semaphore.startswith("sem.")
+    assert not set(left) & set(sweep_stale()), "its creator lives"
     assert path.exists()
     process.send_signal(signal.SIGKILL)
     eventually(lambda: not is_running(process.pid), "the creator's end")
-    assert path.name in sweep_stale(), "even before anybody has waited for it"
-    assert shared_memory_of(process.pid) == []
+    assert set(left) <= set(sweep_stale()), "even before anybody has waited for it"
+    assert left_by(process.pid) == []
     assert path.name not in sweep_stale()
 
 
@@ -195,12 +202,18 @@ def test_sweeping_knows_whose_files_are_whose(files: Callable[[str], Path]) -> N
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
     mine = SharedBlock.create("test", SPECS)
-    stale = [files(f"aerl-ds-{dead.pid}-123-0-tree"), files(f"aerl-ds-{dead.pid}-123-1-arena")]
+    stale = [
+        files(f"aerl-ds-{dead.pid}-123-0-tree"),
+        files(f"aerl-ds-{dead.pid}-123-1-arena"),
+        files(f"sem.aerl-ds-{dead.pid}-123-2-arena-_x0k"),
+    ]
     kept = [
         SEGMENTS / mine.handle.segment,
         files("aerl-ds-notes"),
         files(f"aerl-ds-{dead.pid}"),
         files(f"other-{dead.pid}-123-0-tree"),
+        files(f"my-aerl-ds-{dead.pid}-123-0-tree"),
+        files(f"sem.mp-{dead.pid}-123"),
     ]
     removed = sweep_stale()
     assert {path.name for path in stale} <= set(removed)
@@ -208,6 +221,18 @@ def test_sweeping_knows_whose_files_are_whose(files: Callable[[str], Path]) -> N
     assert not any(path.exists() for path in stale)
     assert all(path.exists() for path in kept)
     mine.close()
+
+
+def test_semaphores_have_such_a_name_only_where_asked_for() -> None:
+    before, context = left_by(os.getpid()), multiprocessing.get_context("spawn")
+    with named_semaphores("test"):
+        named = context.Semaphore(0)
+    other = context.Semaphore(0)
+    (name,) = set(left_by(os.getpid())) - set(before)
+    assert name.startswith(f"sem.aerl-ds-{os.getpid()}-")
+    del named
+    assert left_by(os.getpid()) == before
+    assert not other.acquire(timeout=0)
 
 
 def test_a_pid_that_came_back_protects_nothing(files: Callable[[str], Path]) -> None:

@@ -7,7 +7,9 @@ worker ``a % workers`` alone.
 Requests are numbered; a slot waits while its last request has not been answered, and an answer
 repeats the number. So what a dead client has posted is never taken for its successor's: the number
 goes on, and an answer with the old one wakes nobody. The semaphores only wake sleepers; the numbers
-are the truth, so a wake-up lost with a dead process delays but never loses a request.
+are the truth, so a wake-up lost with a dead process delays but never loses a request. Whoever sees
+a number sees what was written before it, as on x86 stores become visible in the order of the
+program (total store order); a processor that reorders them would need a barrier there.
 """
 
 import time
@@ -20,7 +22,7 @@ import numpy.typing as npt
 
 from aerl_trainer.inference.metrics import LATENCY_BUCKETS, N_COUNTS, InferenceTotals
 from aerl_trainer.search.leaves import LeafArrays, leaf_specs
-from aerl_trainer.shared_memory import ArraySpec, BlockHandle, SharedBlock
+from aerl_trainer.shared_memory import ArraySpec, BlockHandle, SharedBlock, named_semaphores
 
 __all__ = ["Arena", "ArenaHandle", "Ticket"]
 
@@ -81,10 +83,10 @@ class Arena:
             for name, spec in leaf_specs(batch, width).items():
                 specs[f"{actor}.{name}"] = spec
         block = SharedBlock.create("arena", specs)
-        work = [context.Semaphore(0) for _ in range(workers)]
-        return cls(
-            ArenaHandle(block.handle, work, [context.Semaphore(0) for _ in range(actors)]), block
-        )
+        with named_semaphores("arena"):
+            work = [context.Semaphore(0) for _ in range(workers)]
+            answers = [context.Semaphore(0) for _ in range(actors)]
+        return cls(ArenaHandle(block.handle, work, answers), block)
 
     @classmethod
     def attach(cls, handle: ArenaHandle) -> "Arena":
@@ -138,6 +140,9 @@ class Arena:
         return InferenceTotals(self.counts, self.latencies).copy()
 
     def close(self) -> None:
+        """Let go of the memory and the semaphores; the creator also removes their names."""
+        self.work, self.answers = [], []
+        self.handle = self.handle._replace(work=[], answers=[])
         self.leaves.clear()
         self._control = self.counts = self.latencies = np.empty((0, 0), dtype=np.int64)
         self._block.close()

@@ -1,13 +1,12 @@
 """Chooses the backend of inference by a measurement at the start of a run.
 
-What an actor does for a mini-batch, and what the network does for it alone and together with those
+What an actor does for a mini-batch, and what the network does for it, alone and together with those
 of other actors, is timed in this process on a problem of the run's size; the throughput of both
-backends follows. That takes about a second. Starting the processes of both would take ten.
+backends follows. That takes less than a second. Starting the processes of both would take ten.
 """
 
 import os
 import time
-from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ from aerl_trainer.nn.evaluator import Request, TorchEvaluator
 from aerl_trainer.nn.network import Network
 from aerl_trainer.records import Task
 from aerl_trainer.search.alone import search_alone
-from aerl_trainer.search.leaves import LeafArrays, allocate_leaves
+from aerl_trainer.search.leaves import LeafArrays
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.instance import Instance
 
@@ -45,9 +44,11 @@ class Timings(NamedTuple):
     search: float
     """Everything that an actor does, but for the network."""
     inline: float
-    """The network on the CPU, for one mini-batch."""
+    """The network on the CPU."""
     server: float
-    """The network on the workers' device, for one mini-batch of each of a worker's actors."""
+    """The network on the workers' device."""
+    together: float
+    """The same in one pass for a mini-batch of each of a worker's actors; of the whole pass."""
 
 
 def choose_backend(config: Config, max_tasks: int) -> Choice:
@@ -69,7 +70,7 @@ def choose_backend(config: Config, max_tasks: int) -> Choice:
     measured = (
         f"expects {leaves * server:.0f} leaves/s of server on {'+'.join(devices)}, "
         f"{leaves * inline:.0f} of inline (a mini-batch: search {1000 * timings.search:.2f} ms, "
-        f"network {1000 * timings.inline:.2f} ms alone, {1000 * timings.server:.2f} ms together)"
+        f"network {1000 * timings.inline:.2f} ms alone, {1000 * timings.together:.2f} ms together)"
     )
     faster: Literal["server", "inline"] = "server" if server > inline else "inline"
     return Choice(faster, f"{faster}, by measurement: {measured}")
@@ -80,90 +81,102 @@ def predicted_rates(
 ) -> tuple[float, float]:
     """Mini-batches a second of (server, inline).
 
-    An actor with the network inline is limited by its core. With the server, a round of an actor
-    takes its search, the way to the worker and back and a pass over all of its actors; and all
-    cores together do not more than their number of seconds of work in a second.
+    With the network inline, as many actors work at a time as there are cores. With the server, a
+    round of an actor takes its search, the way to the worker and back, and a pass; and all cores
+    together do not more than their number of seconds of work in a second, the worker's included. It
+    counts as work on a GPU too: CUDA waits for the device without giving the core away.
 
     Args:
         timings: of one mini-batch.
         actors: that search.
-        workers: of inference, which take a core as well.
+        workers: of inference.
         cores: there are.
     """
     inline = min(actors, cores) / (timings.search + timings.inline)
-    together = -(-actors // workers)
-    rounds = actors / (timings.search + HAND_OVER_S + timings.server)
-    work = cores / (timings.search + timings.server / together)
+    batch, seconds = _pass(timings, actors, workers, cores)
+    rounds = actors / (timings.search + HAND_OVER_S + seconds)
+    work = cores / (timings.search + HAND_OVER_S + seconds / batch)
     return min(rounds, work), inline
+
+
+def _pass(timings: Timings, actors: int, workers: int, cores: int) -> tuple[float, float]:
+    """Mini-batches in a pass of the network, and its seconds.
+
+    A pass holds what is posted during the one before, by actors on the cores that the workers leave
+    to them: where those are few, not all actors come in time. With b mini-batches it takes
+    fixed + each · b seconds, and so b = posted · (fixed + each · b).
+    """
+    most = -(-actors // workers)
+    each = max(0.0, timings.together - timings.server) / max(1, most - 1)
+    fixed = timings.server - each
+    posted = min(actors, max(1, cores - workers)) / (workers * timings.search)
+    batch = posted * fixed / (1.0 - posted * each) if posted * each < 1.0 else most
+    batch = min(max(batch, 1.0), float(most))
+    return batch, fixed + each * batch
 
 
 def take_timings(config: Config, max_tasks: int, devices: list[str]) -> tuple[Timings, float]:
     """Measure on one thread; returns also the mean number of leaves in a mini-batch."""
     generator = TopcuogluGenerator(n_tasks=max_tasks, n_processors=PROCESSORS)
     instance = generator(np.random.default_rng(0))
-    together = -(-config.run.actors // len(devices))
+    device, most = devices[0], -(-config.run.actors // len(devices))
+    cases = dict.fromkeys([("cpu", 1), (device, 1), (device, most)])  # some may be the same
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        _time_search(config, instance, seconds=1e-9)  # kernels are loaded or compiled
-        search, batch, leaves = _time_search(config, instance, seconds=SECONDS)
-        inline = _time_network(config, batch, "cpu", 1)
-        server = _time_network(config, batch, devices[0], together)
+        means = {case: _mean_times(config, instance, *case) for case in cases}
     finally:
         torch.set_num_threads(threads)
-    return Timings(search, inline, server), leaves
+    search, inline, leaves = means["cpu", 1]
+    return Timings(search, inline, means[device, 1][1], means[device, most][1]), leaves
 
 
-class _Recorder:
-    """An evaluator that costs nothing and keeps the largest batch."""
+class _Stopwatch:
+    """An evaluator that evaluates every mini-batch several times over, and counts the time."""
 
-    def __init__(self, config: Config) -> None:
-        self.widest = allocate_leaves(config.search.batch_size, config.search.max_children)
-        self.rows = self.batches = self.leaves = 0
+    def __init__(self, evaluator: TorchEvaluator, copies: int) -> None:
+        self._evaluator, self._copies = evaluator, copies
+        self.seconds = 0.0
+        self.batches = self.leaves = 0
 
     def evaluate(self, instance: Instance, leaves: LeafArrays, count: int) -> int:
+        started = time.perf_counter()
+        requests = [Request(instance, leaves, count)] * self._copies
+        version = self._evaluator.evaluate_requests(requests)
+        self.seconds += time.perf_counter() - started
         self.batches += 1
         self.leaves += count
-        if count > self.rows:
-            self.rows = count
-            for name in LeafArrays._fields:
-                getattr(self.widest, name)[:] = getattr(leaves, name)
-        return 0
+        return version
 
 
-def _time_search(
-    config: Config, instance: Instance, seconds: float
-) -> tuple[float, Request, float]:
-    """Seconds a mini-batch without the network, one of mean size, and that size.
+def _mean_times(
+    config: Config, instance: Instance, device: str, copies: int
+) -> tuple[float, float, float]:
+    """Means over mini-batches: seconds of the search, seconds of the network, and leaves.
 
-    Trees of the run's budget one after the other, and at least one mini-batch.
+    The two take turns, as they do in earnest: alone, with the processor's caches to itself, either
+    would be up to twice as fast.
     """
-    recorder = _Recorder(config)
+    evaluator = TorchEvaluator(Network(config.network), device)
+    _search_for(0.0, config, instance, _Stopwatch(evaluator, copies))  # what is only paid once
+    stopwatch = _Stopwatch(evaluator, copies)
+    elapsed = _search_for(SECONDS, config, instance, stopwatch)
+    batches = stopwatch.batches
+    return (
+        (elapsed - stopwatch.seconds) / batches,
+        stopwatch.seconds / batches,
+        stopwatch.leaves / batches,
+    )
+
+
+def _search_for(seconds: float, config: Config, instance: Instance, stopwatch: _Stopwatch) -> float:
+    """Search the same tree again and again, for one mini-batch at least; returns the seconds."""
     started = time.perf_counter()
 
     def spent() -> float:
-        return (time.perf_counter() - started) / seconds if recorder.batches else 0.0
+        return float(stopwatch.batches > 0 and time.perf_counter() - started >= seconds)
 
     while spent() < 1.0:
         task = Task(0, 0, instance, 0)
-        search_alone(task, recorder, config.search, tail_weight=1.0, explore=False, spent=spent)
-    elapsed = time.perf_counter() - started
-    mean = recorder.leaves / recorder.batches
-    return elapsed / recorder.batches, Request(instance, recorder.widest, round(mean)), mean
-
-
-def _time_network(config: Config, batch: Request, device: str, together: int) -> float:
-    """Median seconds of one pass over so many equal mini-batches."""
-    evaluator = TorchEvaluator(Network(config.network), device)
-    return _median_seconds(lambda: evaluator.evaluate_requests([batch] * together))
-
-
-def _median_seconds(run: Callable[[], object]) -> float:
-    run()  # what is only paid once: embeddings, buffers, the device's start
-    end = time.perf_counter() + SECONDS
-    times: list[float] = []
-    while not times or time.perf_counter() < end:
-        started = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - started)
-    return float(np.median(times))
+        search_alone(task, stopwatch, config.search, tail_weight=1.0, explore=False, spent=spent)
+    return time.perf_counter() - started

@@ -21,6 +21,8 @@ IDLE_WAIT_S = 0.05
 WAIT_SHARE = 0.25
 """Of the last pass: what a worker may wait for more requests. Without it two halves of the actors
 take turns, and a pass whose cost hardly depends on its batch is made twice as often as needed."""
+LONGEST_WAIT_S = 0.005
+"""However long that was: a first pass starts the device, and whoever is at work comes sooner."""
 
 
 class BatchEvaluator(Protocol):
@@ -44,8 +46,8 @@ class InferenceServer:
     """Serves until told to stop.
 
     Batching is greedy: it takes what is posted, and waits for those of its actors that have not
-    posted yet at most ``deadline_ms``, or a quarter of the last pass where that is longer; so one
-    that does not come costs little. New weights are taken between batches.
+    posted yet at most ``deadline_ms``, or a quarter of the last pass, up to 5 ms, where that is
+    longer; so one that does not come costs little. New weights are taken between batches.
 
     Args:
         arena: the shared slots.
@@ -88,7 +90,7 @@ class InferenceServer:
 
     def _collect(self) -> list[Ticket]:
         """Requests that wait, after a short wait for the other actors."""
-        wait = max(self._deadline_s, WAIT_SHARE * self._last_pass_s)
+        wait = max(self._deadline_s, min(WAIT_SHARE * self._last_pass_s, LONGEST_WAIT_S))
         deadline = time.monotonic() + wait
         tickets = self._arena.waiting(self._worker)
         while len(tickets) < self._clients:

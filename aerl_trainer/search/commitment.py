@@ -13,8 +13,6 @@ copied and nothing forgotten: backups still reach the root, and a prefix below w
 to find is left again (``kernels.gather``).
 """
 
-import numpy as np
-
 from aerl_trainer.search.kernels import add_node
 from aerl_trainer.search.selection import is_finished
 from aerl_trainer.search.tree import (
@@ -88,7 +86,7 @@ def commit_prefix(t: TreeArrays, actor: int, depth: int, p: int, prune: bool) ->
         The depth of the top.
     """
     t.counters[WRITER] = actor + 1
-    cut = cut_off(t.scalars[BEST_MAKESPAN]) if prune else np.inf
+    cut = cut_off(t.scalars[BEST_MAKESPAN], prune)
     top = ROOT
     while t.depth[top] < depth and t.status[top] == EXPANDED:
         task = t.incumbent_sequence[t.depth[top]]

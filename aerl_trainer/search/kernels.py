@@ -12,7 +12,6 @@ is found when selection comes there, and it is closed then.
 """
 
 import numpy as np
-import numpy.typing as npt
 
 from aerl_trainer.search.leaves import LeafArrays
 from aerl_trainer.search.selection import (
@@ -70,7 +69,7 @@ def gather(t: TreeArrays, actor: int, limit: int, rules: Rules) -> int:
     if t.counters[OUTCOME] != RUNNING:
         return 0
     t.counters[WRITER] = actor + 1
-    cut = _cut(t.scalars, rules.prune)
+    cut = cut_off(t.scalars[BEST_MAKESPAN], rules.prune)
     count = 0
     top = _retreat(t, cut)
     while count < limit and not is_finished(t.status[top], t.lower_bound[top], cut):
@@ -97,7 +96,7 @@ def commit(t: TreeArrays, actor: int, leaves: LeafArrays, rules: Rules) -> None:
         t.counters[OUTCOME] = BROKEN
         return
     t.counters[WRITER] = actor + 1
-    cut = _cut(t.scalars, rules.prune)
+    cut = cut_off(t.scalars[BEST_MAKESPAN], rules.prune)
     for b in range(t.journal_count[actor]):
         edge = t.journal_edge[actor, b]
         node = ROOT if edge == NO_EDGE else t.edge_child[edge]
@@ -180,12 +179,6 @@ def _select(t: TreeArrays, rules: Rules, cut: float) -> tuple[bool, int]:
         return False, edge
     t.status[node] = EVALUATING
     return True, edge
-
-
-@borrowing
-def _cut(scalars: npt.NDArray[np.float64], prune: bool) -> float:
-    """Lower bound from which on a node is cut off; ∞ without pruning."""
-    return cut_off(scalars[BEST_MAKESPAN]) if prune else np.inf
 
 
 @inlined
@@ -276,7 +269,7 @@ def _close(t: TreeArrays, node: int) -> None:
 def _check_trigger(t: TreeArrays, rules: Rules) -> None:
     if t.counters[OUTCOME] != RUNNING:
         return
-    cut = _cut(t.scalars, rules.prune)
+    cut = cut_off(t.scalars[BEST_MAKESPAN], rules.prune)
     if t.counters[SIMS_DONE] >= rules.budget and t.counters[TERMINAL_PATHS] >= rules.min_paths:
         t.counters[OUTCOME] = COMPLETE
     elif is_finished(t.status[ROOT], t.lower_bound[ROOT], cut):

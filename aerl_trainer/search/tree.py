@@ -140,9 +140,12 @@ class TreeArrays(NamedTuple):
 
 
 @kernel
-def cut_off(best_makespan: float) -> float:
-    """Nothing better than ``best_makespan`` lies below a node whose lower bound is this large."""
-    return best_makespan * (1.0 - CUT_TOLERANCE)
+def cut_off(best_makespan: float, prune: bool = True) -> float:
+    """Nothing better than ``best_makespan`` lies below a node whose lower bound is this large.
+
+    Without ``prune`` that is to be no reason: ∞.
+    """
+    return best_makespan * (1.0 - CUT_TOLERANCE) if prune else np.inf
 
 
 @dataclass(frozen=True)
