@@ -14,7 +14,7 @@ import numpy as np
 from dagsched_env.instance import Instance
 from dagsched_env.kernels.annealing import Proposal
 from dagsched_env.schedule import Schedule
-from dagsched_env.schedulers.anytime import MOVES, Budget, Incumbent
+from dagsched_env.schedulers.anytime import MOVES, Budget, Incumbent, execution_order
 from dagsched_env.schedulers.walk import Walk
 
 __all__ = ["Cooling", "run_chains"]
@@ -26,28 +26,35 @@ class Cooling(NamedTuple):
     start: float
     end: float
 
+    def at(self, progress: float) -> float:
+        """Temperature after a share of the round, in [0, 1]."""
+        return float(self.start * (self.end / self.start) ** progress)
+
 
 def run_chains(
     instance: Instance,
     start: Schedule,
     rngs: Sequence[np.random.Generator],
-    cooling: Cooling,
+    rounds: Sequence[Cooling],
     proposal: Proposal,
     *,
+    moves_per_task: float,
     budget_s: float | None,
     moves: int | None,
 ) -> Schedule:
     """The best schedule of several chains that do what ``dagsched_env.schedulers.annealing`` does.
 
-    They end before their budget once one of them reaches a lower bound or fails, and when the
-    caller is interrupted.
+    A chain that expects to make many moves divides them into rounds, each of which heats the best
+    schedule so far up again; the others have the first round alone. All end before their budget
+    once one of them reaches a lower bound or fails, and when the caller is interrupted.
 
     Args:
         instance: the problem.
         start: where all chains begin, unless HEFT or PEFT is better.
         rngs: one generator a chain, ≥ 1; with ``moves`` alone the makespan is a function of them.
-        cooling: from the first move to the last one.
+        rounds: one after the other, of equal length; at least one.
         proposal: how moves are drawn.
+        moves_per_task: moves of a chain, divided by n, from which on it has more than one round.
         budget_s: seconds, > 0; None = no limit.
         moves: of each chain, ≥ 1; None = no limit. At least one of the two limits must be set.
 
@@ -64,8 +71,17 @@ def run_chains(
         )
         walk = Walk(incumbent, rng, proposal)
         unit = incumbent.makespan / instance.n_tasks
+        walk.advance(unit * rounds[0].start)  # the first chunk tells how fast it goes
+        expected = budget.evaluations / budget.progress
+        count = len(rounds) if expected >= moves_per_task * instance.n_tasks else 1
+        current = 0
         while incumbent.running and not over.is_set():
-            walk.advance(unit * cooling.start * (cooling.end / cooling.start) ** budget.progress)
+            progress = budget.progress * count
+            if current < int(progress) < count:
+                current = int(progress)
+                best = incumbent.schedule
+                walk.restart(execution_order(instance, best), best.processor)
+            walk.advance(unit * rounds[current].at(progress - current))
         if incumbent.makespan <= instance.lower_bound:
             over.set()
         return incumbent.schedule

@@ -40,6 +40,12 @@ MOVES_PER_SIMULATION = 20
 """Annealing moves where simulations are the budget: about a third of their time."""
 START_TEMPERATURE = 1.5
 END_TEMPERATURE = 0.3
+REHEATED = 0.8
+ROUNDS = 3 * (Cooling(START_TEMPERATURE, END_TEMPERATURE),) + 2 * (
+    Cooling(REHEATED, END_TEMPERATURE),
+)
+MOVES_PER_TASK = 20_000
+"""Of a chain: with fewer it has one round alone."""
 PAIR_SHARE = 0.2
 COST_BIAS = 4.0
 """How the annealing moves, see there; chosen in benchmarks/SEARCH_NOTES.md."""
@@ -265,8 +271,9 @@ def _improve(
         instance,
         found.schedule,
         [generator(seed, "annealing", *([i] if i else [])) for i in range(actors)],
-        Cooling(START_TEMPERATURE, END_TEMPERATURE),
+        ROUNDS,
         Proposal(PAIR_SHARE, COST_BIAS),
+        moves_per_task=MOVES_PER_TASK,
         budget_s=left_s,
         moves=moves if limited else None,
     )

@@ -1,7 +1,7 @@
 """Chains of annealing: each is that of ``dagsched_env``, all at once, and they end together."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from dagsched_env.instance import Instance
 from dagsched_env.kernels.annealing import Proposal
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import annealing, heft
+from dagsched_env.schedulers.walk import Walk
 
 COOLING = Cooling(1.5, 0.3)
 PROPOSAL = Proposal(0.2, 4.0)
@@ -27,9 +28,20 @@ def chains(
     *,
     budget_s: float | None = None,
     moves: int | None = None,
+    rounds: Sequence[Cooling] = (COOLING,),
+    moves_per_task: float = 0.0,
 ) -> Schedule:
     start = heft(instance)
-    return run_chains(instance, start, rngs, COOLING, PROPOSAL, budget_s=budget_s, moves=moves)
+    return run_chains(
+        instance,
+        start,
+        rngs,
+        rounds,
+        PROPOSAL,
+        moves_per_task=moves_per_task,
+        budget_s=budget_s,
+        moves=moves,
+    )
 
 
 class Watched(np.random.Generator):
@@ -62,6 +74,38 @@ def test_a_chain_is_the_annealing_of_the_environment(seed: int) -> None:
             start=heft(instance),
         )
         assert chains(instance, [generator(seed, "chain")], moves=moves) == expected
+
+
+def test_a_chain_with_few_moves_has_the_first_round_alone() -> None:
+    instance, rounds = problem(40, 4, 0), (COOLING, Cooling(0.8, 0.3))
+    alone = chains(instance, [generator(0, "chain")], moves=4000)
+    short = chains(
+        instance, [generator(0, "chain")], moves=4000, rounds=rounds, moves_per_task=101.0
+    )
+    long = chains(
+        instance, [generator(0, "chain")], moves=4000, rounds=rounds, moves_per_task=100.0
+    )
+    assert short == alone
+    assert long != alone
+
+
+def test_every_round_begins_with_the_best_schedule_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[tuple[float, float]] = []
+
+    class Recorded(Walk):
+        def restart(self, order: np.ndarray, processor: np.ndarray) -> None:
+            super().restart(order, processor)
+            begun.append((self.makespan, self._incumbent.makespan))
+
+    monkeypatch.setattr("aerl_trainer.chains.Walk", Recorded)
+    rounds = 4 * (COOLING,)
+    best = chains(problem(40, 4, 1), [generator(0, "chain")], moves=80_000, rounds=rounds)
+    assert len(begun) == 4, "the first is that of the chain itself"
+    makespans = [known for _, known in begun]
+    assert makespans == sorted(makespans, reverse=True)
+    assert makespans[0] > makespans[-1] >= best.makespan
+    for made, known in begun:
+        assert made == pytest.approx(known)  # decoded without insertion, which may differ a little
 
 
 def test_the_shortest_schedule_wins_and_of_equal_ones_that_of_the_first_chain() -> None:
