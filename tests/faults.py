@@ -4,6 +4,7 @@ import fcntl
 import os
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from tree_invariants import check_tree
 from aerl_trainer.config import Config
 from aerl_trainer.runtime.local import ProcessPool
 from aerl_trainer.runtime.pool import Finished
-from aerl_trainer.search.tree import SIMS_DONE, TERMINAL_PATHS, WRITER
+from aerl_trainer.search.tree import SIMS_DONE, TERMINAL_PATHS, TURNS_KEPT, WRITER
 from aerl_trainer.shared_memory import SEGMENTS
 
 PATIENCE_S = 10.0
@@ -68,6 +69,14 @@ def check_finished(finished: Finished, config: Config) -> None:
     assert report.outcome == "complete"
     assert report.simulations == t.counters[SIMS_DONE] >= config.search.budget
     assert report.terminal_paths == t.counters[TERMINAL_PATHS] >= config.search.min_trajectories
+    assert sum(report.simulations_by_actor) == report.simulations
+    if len(report.interleaving) < TURNS_KEPT:
+        shares = Counter[int]()
+        for actor, count in report.interleaving:
+            shares[actor] += count
+        assert [shares[actor] for actor in range(len(t.journal_count))] == list(
+            report.simulations_by_actor
+        )
     best = finished.tree.incumbent(instance.n_tasks, algorithm="pool")
     best.validate(instance)
     assert best.makespan == report.best_makespan

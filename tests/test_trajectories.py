@@ -20,7 +20,7 @@ from aerl_trainer.search.trajectories import (
     complete_by_policy,
     sample_trajectories,
 )
-from aerl_trainer.search.tree import NO_NODE, ROOT, SharedTree, TreeArrays
+from aerl_trainer.search.tree import N_NODES, NO_NODE, ROOT, TERMINAL, SharedTree, TreeArrays
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.instance import Instance
 from dagsched_env.schedulers import SCHEDULERS
@@ -97,6 +97,31 @@ def child_of(t: TreeArrays, node: int, action: int) -> tuple[int, int]:
         if t.edge_action[e] == action:
             return e, int(t.edge_child[e])
     return -1, NO_NODE
+
+
+# -- their number --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("incumbent", [False, True])
+def test_terminal_nodes_make_up_the_number(
+    monkeypatch: pytest.MonkeyPatch, incumbent: bool
+) -> None:
+    """One round of draws repeats itself; the tree holds as many sequences as are wanted."""
+    monkeypatch.setattr("aerl_trainer.search.trajectories.MAX_ROUNDS", 1)
+    instance = problem(4, 2)
+    config = dataclasses.replace(CONFIG, min_trajectories=16, incumbent_trajectory=incumbent)
+    made_up = 0
+    for seed in range(5):
+        tree = grow(instance, config, seed)
+        terminals = int((tree.arrays.status[: tree.counter(N_NODES)] == TERMINAL).sum())
+        assert terminals >= 16
+        drawn = sample(instance, tree, config, seed)
+        check(instance, drawn, config)
+        assert len(drawn) == 16
+        monkeypatch.setattr("aerl_trainer.search.trajectories.TERMINAL", -1)  # nothing to add
+        made_up += len(drawn) - len(sample(instance, tree, config, seed))
+        monkeypatch.setattr("aerl_trainer.search.trajectories.TERMINAL", TERMINAL)
+    assert made_up > 0
 
 
 # -- validity ------------------------------------------------------------------------------------

@@ -62,6 +62,7 @@ __all__ = [
     "TERMINAL_PATHS",
     "TOP",
     "TURNS",
+    "TURNS_KEPT",
     "WRITER",
     "SharedTree",
     "TreeArrays",
