@@ -169,7 +169,7 @@ def test_an_error_leaves_nothing_behind(step: str, monkeypatch: pytest.MonkeyPat
 
 
 SCRIPT = """
-import sys
+import signal, sys
 from small_runs import problem
 from aerl_trainer import solve, solver
 
@@ -180,6 +180,7 @@ def announcing(step):
     return announced
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell says "&"
     solver.SEARCH_SHARE = 0.0001
     setattr(solver, sys.argv[1], announcing(getattr(solver, sys.argv[1])))
     solve(problem(60, 4), budget_s=3600.0, actors=3)
