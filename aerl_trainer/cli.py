@@ -143,7 +143,7 @@ def solve(
         checkpoint: a run directory or a checkpoint in it; without one the search is unguided.
         simulations: stop after this many (default 10000, unless --budget is given).
         budget: stop after this many seconds.
-        actors: processes that share the search tree.
+        actors: processes that share the search tree, and chains of annealing after it.
         anneal: improve the tree's best schedule by annealing in part of the time.
         seed: of all randomness.
         out: write the schedule as JSON.

@@ -439,6 +439,13 @@ def test_two_pools_live_side_by_side() -> None:
 # -- warming up ----------------------------------------------------------------------------------
 
 
+def test_a_problem_that_is_too_large_is_refused() -> None:
+    with pool_of(max_tasks=5, backend="prior", explore=False) as pool:
+        with pytest.raises(ValueError, match="15 tasks: this pool was made for at most 5"):
+            pool.submit(Task(0, 0, problem(15, 3), 0), 1.0)
+        assert pool.free == CONFIG.run.trees_in_flight
+
+
 AFTER_WARM_UP = """
 import importlib, pkgutil, tempfile
 import aerl_trainer, dagsched_env

@@ -86,6 +86,7 @@ class ProcessPool:
     ) -> None:
         sweep_stale()
         self._config, self._explore, self._log_dir = config, explore, log_dir
+        self._max_tasks = max_tasks
         self._backend, self._why = (
             choose_backend(config, max_tasks)
             if backend == "auto"
@@ -129,7 +130,14 @@ class ProcessPool:
         return sum(slot.task is None for slot in self._slots)
 
     def submit(self, task: Task, tail_weight: float, incumbent: Schedule | None = None) -> None:
-        """Start a search; ``incumbent`` is a schedule that the result must not be worse than."""
+        """Start a search; ``incumbent`` is a schedule that the result must not be worse than.
+
+        Raises:
+            ValueError: the problem is larger than ``max_tasks``.
+        """
+        n = task.instance.n_tasks
+        if n > self._max_tasks:
+            raise ValueError(f"{n} tasks: this pool was made for at most {self._max_tasks}")
         index = next(i for i, slot in enumerate(self._slots) if slot.task is None)
         slot = self._slots[index]
         slot.task, slot.tail_weight, slot.incumbent = task, tail_weight, incumbent

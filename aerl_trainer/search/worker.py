@@ -30,6 +30,7 @@ __all__ = ["SearchWorker", "state_after"]
 NOISE_POOL = 1 << 14
 """Standard normals drawn once per task; each tail reads a stretch of them at a random offset."""
 SILENCE: Floats = np.zeros(0)
+"""No noise at the root."""
 
 
 class SearchWorker:
