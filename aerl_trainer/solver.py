@@ -46,9 +46,8 @@ ROUNDS = 3 * (Cooling(START_TEMPERATURE, END_TEMPERATURE),) + 2 * (
 )
 MOVES_PER_TASK = 20_000
 """Of a chain: with fewer it has one round alone."""
-PAIR_SHARE = 0.2
-COST_BIAS = 4.0
-"""How the annealing moves, see there; chosen in benchmarks/SEARCH_NOTES.md."""
+PROPOSAL = Proposal(pair_share=0.2, cost_bias=4.0, best_place=True)
+"""How the annealing moves; chosen in benchmarks/SEARCH_NOTES.md."""
 UNLIMITED = 2**40
 
 
@@ -272,7 +271,7 @@ def _improve(
         found.schedule,
         [generator(seed, "annealing", *([i] if i else [])) for i in range(actors)],
         ROUNDS,
-        Proposal(PAIR_SHARE, COST_BIAS),
+        PROPOSAL,
         moves_per_task=MOVES_PER_TASK,
         budget_s=left_s,
         moves=moves if limited else None,

@@ -25,7 +25,7 @@ from aerl_trainer.nn.evaluator import TorchEvaluator
 from aerl_trainer.records import Task
 from aerl_trainer.search.alone import search_alone
 from aerl_trainer.search.leaves import Evaluator, PriorEvaluator
-from aerl_trainer.solver import COST_BIAS, END_TEMPERATURE, PAIR_SHARE, START_TEMPERATURE
+from aerl_trainer.solver import END_TEMPERATURE, PROPOSAL, START_TEMPERATURE
 from dagsched_env import Instance, exact
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.kernels.arrays import allocate_state
@@ -119,8 +119,7 @@ def with_moves_of_solve(instance: Instance, *, budget_s: float) -> Schedule:
         budget_s=budget_s,
         start_temperature=START_TEMPERATURE,
         end_temperature=END_TEMPERATURE,
-        pair_share=PAIR_SHARE,
-        cost_bias=COST_BIAS,
+        **PROPOSAL._asdict(),
     )
 
 

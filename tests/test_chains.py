@@ -17,7 +17,7 @@ from dagsched_env.schedulers import annealing, heft
 from dagsched_env.schedulers.walk import Walk
 
 COOLING = Cooling(1.5, 0.3)
-PROPOSAL = Proposal(0.2, 4.0)
+PROPOSAL = Proposal(0.2, 4.0, True)
 PATIENCE_S = 60.0
 FOREVER_S = 3600.0
 
@@ -69,8 +69,7 @@ def test_a_chain_is_the_annealing_of_the_environment(seed: int) -> None:
             seed=generator(seed, "chain"),
             start_temperature=COOLING.start,
             end_temperature=COOLING.end,
-            pair_share=PROPOSAL.pair_share,
-            cost_bias=PROPOSAL.cost_bias,
+            **PROPOSAL._asdict(),
             start=heft(instance),
         )
         assert chains(instance, [generator(seed, "chain")], moves=moves) == expected

@@ -158,6 +158,8 @@ def test_wrong_options_of_single_searches_are_named(topcuoglu: Instance) -> None
         annealing(topcuoglu, pair_share=1.5)
     with pytest.raises(DAGSchedError, match=r"cost_bias is 0\.5: give a number >= 1"):
         annealing(topcuoglu, cost_bias=0.5)
+    with pytest.raises(DAGSchedError, match="best_place is 1: give True or False"):
+        annealing(topcuoglu, best_place=1)
     with pytest.raises(DAGSchedError, match="population is 1"):
         genetic(topcuoglu, population=1)
     with pytest.raises(DAGSchedError, match="sigma is 0"):

@@ -131,6 +131,29 @@ def test_the_estimate_is_exact_where_no_task_is_jumped_over(instance: Instance, 
         assert after <= before * (1 + 1e-12)
 
 
+@given(instances(), seeds)
+def test_the_cheapest_place_has_the_least_estimate_of_all_positions(
+    instance: Instance, seed: int
+) -> None:
+    """And its targets are exactly the positions at which the task follows the same node."""
+    rng = np.random.default_rng(seed)
+    g = instance.arrays
+    c, s = make_solution(instance, *random_candidate(instance, rng))
+    for t in range(instance.n_tasks):
+        q = int(rng.choice(c.eligible[t, : c.n_eligible[t]]))
+        first, last, arrival, onward = neighbourhood.surroundings(g, s, t, q)
+        followed = {k: neighbourhood.last_before(s, t, q, k) for k in range(first, last + 1)}
+        estimates = {
+            node: neighbourhood.estimate(g, s, t, q, node, arrival, onward)
+            for node in followed.values()
+        }
+        best = neighbourhood.cheapest_place(g, s, t, q, first, last, arrival, onward)
+        assert best == min(estimates, key=estimates.__getitem__)
+        for node in estimates:
+            low, high = neighbourhood.targets(s, t, node, first, last)
+            assert [k for k in followed if followed[k] == node] == list(range(low, high + 1))
+
+
 def longest_paths(instance: Instance, s: neighbourhood.Solution) -> tuple[list[float], list[float]]:
     """Finish and rest of every task by repeated relaxation over all arcs."""
     n = instance.n_tasks
@@ -320,19 +343,45 @@ def _drawn(instance: Instance, current: int, seed: int, cost_bias: float) -> int
     uniforms = np.random.default_rng(seed).random(annealing_kernels.UNIFORMS_PER_MOVE)
     kept = (np.array([9.0]), np.array([0]), np.array([0]))
     slots = pairs.Slots(*pairs.slots(1))
-    proposal = Proposal(0.0, cost_bias)
+    proposal = Proposal(0.0, cost_bias, False)
     annealing_kernels.metropolis(instance.arrays, c, s, slots, proposal, 1e9, 1, uniforms, *kept)
     return int(s.processor[0])
 
 
-def test_pairs_and_bias_are_worth_it_where_communication_is_dear() -> None:
+def test_a_task_alone_takes_the_best_place_on_request() -> None:
+    """From behind the three tasks of the other processor to where the last of them still waits.
+
+    Task 1 waits until 10 for task 0; there is room for task 3 before it, and behind it is too late.
+    """
+    never = math.inf
+    comp = [[10.0, never], [never, 1.0], [never, 1.0], [never, 5.0]]
+    instance = Instance(comp, [(0, 1)], [0.0])
+    found = set()
+    for seed in range(40):
+        order = np.array([2, 0, 1, 3])
+        c, s = make_solution(instance, order, np.array([0, 1, 1, 1]))
+        assert neighbourhood.makespan(instance.arrays, s) == 16.0
+        uniforms = np.random.default_rng(seed).random(annealing_kernels.UNIFORMS_PER_MOVE)
+        uniforms[0] = 0.9  # task 3
+        kept = (np.array([99.0]), order, s.processor.copy())
+        slots = pairs.Slots(*pairs.slots(4))
+        proposal = SINGLE_TASKS._replace(best_place=True)
+        annealing_kernels.metropolis(
+            instance.arrays, c, s, slots, proposal, 1e-9, 1, uniforms, *kept
+        )
+        assert neighbourhood.makespan(instance.arrays, s) == 11.0
+        found.add(s.order.tolist().index(3))
+    assert found == {0}
+
+
+def test_pairs_bias_and_best_places_are_worth_it_where_communication_is_dear() -> None:
     """On average over several problems, with equally many moves."""
     ratios = []
     for seed in range(6):
         draw = TopcuogluGenerator(n_tasks=40, n_processors=6, ccr=5.0, beta=1.0)
         instance = draw(np.random.default_rng(seed))
         plain = annealing(instance, max_evaluations=60_000, seed=seed)
-        options = {"pair_share": 0.2, "cost_bias": 4.0}
+        options = {"pair_share": 0.2, "cost_bias": 4.0, "best_place": True}
         ours = annealing(instance, max_evaluations=60_000, seed=seed, **options)
         ratios.append(ours.makespan / plain.makespan)
     assert np.mean(ratios) < 0.99

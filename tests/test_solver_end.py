@@ -96,6 +96,7 @@ def test_one_actor_anneals_in_the_chain_that_it_always_had(monkeypatch: pytest.M
         end_temperature=0.3,
         pair_share=0.2,
         cost_bias=4.0,
+        best_place=True,
         start=annealed[0]["start"],
     )
     assert expected.makespan < annealed[0]["start"].makespan

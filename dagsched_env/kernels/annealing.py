@@ -4,15 +4,17 @@ import math
 from typing import NamedTuple
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
-from dagsched_env.kernels.jit import kernel
+from dagsched_env.kernels.jit import borrowing
 from dagsched_env.kernels.neighbourhood import (
     Choices,
     Solution,
+    cheapest_place,
     estimate,
     last_before,
     makespan,
     move,
     surroundings,
+    targets,
 )
 from dagsched_env.kernels.pairs import Slots, try_pair
 
@@ -40,9 +42,11 @@ class Proposal(NamedTuple):
     cost_bias: float
     """Of the m other processors the one of rank ``m * u ** cost_bias`` by cost, u uniform in
     [0, 1): 1 draws all alike, more prefers the cheap ones."""
+    best_place: bool
+    """One task takes the best place on its new processor, instead of a random one."""
 
 
-@kernel
+@borrowing
 def metropolis(
     g: InstanceArrays,
     c: Choices,
@@ -85,32 +89,43 @@ def metropolis(
                 g, s, w, u, v, q, length, temperature, ceiling, chance, place
             )
         else:
-            moved = _try_one(g, s, t, q, ceiling, place)
+            moved = _try_one(g, s, t, q, ceiling, place, proposal.best_place)
         if moved:
             length = makespan(g, s)
             if length < best[0]:
                 best[0] = length
-                best_order[:] = s.order
-                best_processor[:] = s.processor
+                for k in range(n):
+                    best_order[k] = s.order[k]
+                    best_processor[k] = s.processor[k]
     return evaluated
 
 
-@kernel
-def _try_one(g: InstanceArrays, s: Solution, t: int, q: int, ceiling: float, place: float) -> bool:
-    """Move ``t`` to ``q``, at a place of the order drawn by the uniform number ``place``, unless
-    the schedule might become longer than ``ceiling``."""
+@borrowing
+def _try_one(
+    g: InstanceArrays, s: Solution, t: int, q: int, ceiling: float, place: float, best_place: bool
+) -> bool:
+    """Move ``t`` to ``q``, unless the schedule might become longer than ``ceiling``.
+
+    The uniform number ``place`` draws the position in the order: one of all that its edges allow,
+    or one of those at the best place on ``q``.
+    """
     first, last, arrival, onward = surroundings(g, s, t, q)
     if arrival + g.comp[t, q] + onward > ceiling:
         return False
-    target = first + _scaled(place, last - first + 1)[0]
-    previous = last_before(s, t, q, target)
+    if best_place:
+        previous = cheapest_place(g, s, t, q, first, last, arrival, onward)
+        first, last = targets(s, t, previous, first, last)
+        target = first + _scaled(place, last - first + 1)[0]
+    else:
+        target = first + _scaled(place, last - first + 1)[0]
+        previous = last_before(s, t, q, target)
     if estimate(g, s, t, q, previous, arrival, onward) > ceiling:
         return False
     move(g, s, t, q, target, previous)
     return True
 
 
-@kernel
+@borrowing
 def _edge(g: InstanceArrays, t: int, uniform: float) -> tuple[int, int]:
     """One of the edges of ``t``, from predecessor to successor; ``(t, t)`` where it has none."""
     n_in = g.pred_ptr[t + 1] - g.pred_ptr[t]
@@ -123,14 +138,14 @@ def _edge(g: InstanceArrays, t: int, uniform: float) -> tuple[int, int]:
     return t, t
 
 
-@kernel
+@borrowing
 def _scaled(uniform: float, n: int) -> tuple[int, float]:
     """One of ``n`` numbers, and what is left of the random number, again uniform in [0, 1)."""
     index = int(uniform * n)
     return index, uniform * n - index
 
 
-@kernel
+@borrowing
 def _processor(c: Choices, t: int, current: int, uniform: float, cost_bias: float) -> int:
     """The current processor with probability ``STAY``, else another one, see ``Proposal``."""
     others = c.n_eligible[t] - 1

@@ -1,7 +1,7 @@
 """From an order and an assignment to a schedule."""
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints, Placements
-from dagsched_env.kernels.jit import kernel
+from dagsched_env.kernels.jit import borrowing, kernel
 from dagsched_env.kernels.lists import empty_placements, put
 from dagsched_env.kernels.timeline import communication
 
@@ -38,7 +38,7 @@ def decode_into(
     return makespan
 
 
-@kernel
+@borrowing
 def arrival_time(g: InstanceArrays, processor: Ints, finish: Floats, task: int, q: int) -> float:
     """When all inputs of ``task`` are on processor ``q``; 0 for a task without predecessors."""
     arrival = 0.0

@@ -22,12 +22,13 @@ import numpy.typing as npt
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.decoding import arrival_time
-from dagsched_env.kernels.jit import kernel
+from dagsched_env.kernels.jit import borrowing, kernel
 from dagsched_env.kernels.timeline import communication
 
 __all__ = [
     "Choices",
     "Solution",
+    "cheapest_place",
     "choices",
     "estimate",
     "last_before",
@@ -41,6 +42,7 @@ __all__ = [
     "shift",
     "solution",
     "surroundings",
+    "targets",
     "unlink",
 ]
 
@@ -98,7 +100,7 @@ def solution(g: InstanceArrays, order: Ints, processor: Ints) -> Solution:
     return s
 
 
-@kernel
+@borrowing
 def rebuild(g: InstanceArrays, s: Solution) -> None:
     """Make everything from ``order`` and ``processor``."""
     n, p = g.comp.shape
@@ -113,7 +115,7 @@ def rebuild(g: InstanceArrays, s: Solution) -> None:
         s.rest[s.order[k]] = _rest(g, s, s.order[k])
 
 
-@kernel
+@borrowing
 def makespan(g: InstanceArrays, s: Solution) -> float:
     """The latest of the last tasks of the processors."""
     n, p = g.comp.shape
@@ -123,7 +125,7 @@ def makespan(g: InstanceArrays, s: Solution) -> float:
     return latest
 
 
-@kernel
+@borrowing
 def surroundings(g: InstanceArrays, s: Solution, t: int, q: int) -> tuple[int, int, float, float]:
     """What the edges of ``t`` would allow on processor ``q``.
 
@@ -143,7 +145,7 @@ def surroundings(g: InstanceArrays, s: Solution, t: int, q: int) -> tuple[int, i
     return first, last, arrival, onward
 
 
-@kernel
+@borrowing
 def last_before(s: Solution, t: int, q: int, target: int) -> int:
     """The node that ``t`` would follow on processor ``q`` if it moved to position ``target``."""
     k = target if target >= s.position[t] else target - 1
@@ -152,7 +154,7 @@ def last_before(s: Solution, t: int, q: int, target: int) -> int:
     return s.order[k] if k >= 0 else s.order.shape[0] + q  # type: ignore[no-any-return]
 
 
-@kernel
+@borrowing
 def estimate(
     g: InstanceArrays, s: Solution, t: int, q: int, previous: int, arrival: float, onward: float
 ) -> float:
@@ -160,13 +162,58 @@ def estimate(
 
     ``arrival`` and ``onward`` are those of ``surroundings``.
     """
-    following = s.after[previous]
-    if following == t:
-        following = s.after[t]
+    following = _behind(s, previous, t)
     return max(arrival, s.finish[previous]) + g.comp[t, q] + max(onward, s.rest[following])  # type: ignore[no-any-return]
 
 
-@kernel
+@borrowing
+def cheapest_place(
+    g: InstanceArrays,
+    s: Solution,
+    t: int,
+    q: int,
+    first: int,
+    last: int,
+    arrival: float,
+    onward: float,
+) -> int:
+    """The node on processor ``q`` that ``t`` should follow: the first of those with the least
+    ``estimate`` among the places between the positions ``first`` and ``last``."""
+    n = s.order.shape[0]
+    node = last_before(s, t, q, first)
+    best, least = node, np.inf
+    while True:
+        bound = estimate(g, s, t, q, node, arrival, onward)
+        if bound < least:
+            best, least = node, bound
+        node = _behind(s, node, t)
+        if node >= n or s.position[node] > last:
+            return best
+
+
+@borrowing
+def targets(s: Solution, t: int, previous: int, first: int, last: int) -> tuple[int, int]:
+    """The first and the last of the positions from ``first`` to ``last`` at which ``t`` follows the
+    node ``previous``."""
+    n = s.order.shape[0]
+    following = _behind(s, previous, t)
+    if previous < n:  # a task behind t moves up by one as t is taken out
+        behind = s.position[previous] > s.position[t]
+        first = max(first, s.position[previous] + (0 if behind else 1))
+    if following < n:
+        behind = s.position[following] > s.position[t]
+        last = min(last, s.position[following] - (1 if behind else 0))
+    return first, last
+
+
+@borrowing
+def _behind(s: Solution, node: int, t: int) -> int:
+    """The node behind another on its processor, not counting ``t``."""
+    following = s.after[node]
+    return s.after[t] if following == t else following  # type: ignore[no-any-return]
+
+
+@borrowing
 def move(g: InstanceArrays, s: Solution, t: int, q: int, target: int, previous: int) -> None:
     """Put ``t`` at position ``target``, on processor ``q`` behind the node ``previous``."""
     old_q, old_position, old_before = s.processor[t], s.position[t], s.before[t]
@@ -189,7 +236,7 @@ def move(g: InstanceArrays, s: Solution, t: int, q: int, target: int, previous: 
     renew_rests(g, s, max(old_position, target), pending)
 
 
-@kernel
+@borrowing
 def renew_finishes(g: InstanceArrays, s: Solution, k: int, pending: int) -> None:
     """Recompute the ``pending`` stale tasks, all from position ``k`` on, and what they delay."""
     while pending > 0:
@@ -206,7 +253,7 @@ def renew_finishes(g: InstanceArrays, s: Solution, k: int, pending: int) -> None
                     pending += mark(s, g.succ_task[e])
 
 
-@kernel
+@borrowing
 def renew_rests(g: InstanceArrays, s: Solution, k: int, pending: int) -> None:
     """The mirror image of ``renew_finishes``: all stale tasks are at most at position ``k``."""
     while pending > 0:
@@ -223,20 +270,20 @@ def renew_rests(g: InstanceArrays, s: Solution, k: int, pending: int) -> None:
                     pending += mark(s, g.pred_task[e])
 
 
-@kernel
+@borrowing
 def _finish(g: InstanceArrays, s: Solution, t: int) -> float:
     q = s.processor[t]
     arrival = arrival_time(g, s.processor, s.finish, t, q)
     return max(arrival, s.finish[s.before[t]]) + g.comp[t, q]  # type: ignore[no-any-return]
 
 
-@kernel
+@borrowing
 def _rest(g: InstanceArrays, s: Solution, t: int) -> float:
     q = s.processor[t]
     return max(_onward(g, s, t, q), s.rest[s.after[t]]) + g.comp[t, q]  # type: ignore[no-any-return]
 
 
-@kernel
+@borrowing
 def _onward(g: InstanceArrays, s: Solution, t: int, q: int) -> float:
     """Longest path from the end of ``t`` on processor ``q`` that starts with one of its edges."""
     longest = 0.0
@@ -246,7 +293,7 @@ def _onward(g: InstanceArrays, s: Solution, t: int, q: int) -> float:
     return longest
 
 
-@kernel
+@borrowing
 def unlink(s: Solution, t: int) -> None:
     """Take ``t`` out of the chain of its processor."""
     previous, following = s.before[t], s.after[t]
@@ -254,7 +301,7 @@ def unlink(s: Solution, t: int) -> None:
     s.before[following] = previous
 
 
-@kernel
+@borrowing
 def link(s: Solution, t: int, previous: int) -> None:
     """Put ``t`` into a chain, behind the node ``previous``."""
     following = s.after[previous]
@@ -264,7 +311,7 @@ def link(s: Solution, t: int, previous: int) -> None:
     s.before[following] = t
 
 
-@kernel
+@borrowing
 def mark(s: Solution, node: int) -> int:
     """Make a task stale; 1 if it was not so before."""
     if node < s.stale.shape[0] and not s.stale[node]:
@@ -273,7 +320,7 @@ def mark(s: Solution, node: int) -> int:
     return 0
 
 
-@kernel
+@borrowing
 def shift(s: Solution, t: int, target: int) -> None:
     """Move ``t`` to position ``target`` of the order; those in between move up by one."""
     k = s.position[t]

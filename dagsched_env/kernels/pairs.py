@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
-from dagsched_env.kernels.jit import kernel
+from dagsched_env.kernels.jit import borrowing, kernel
 from dagsched_env.kernels.neighbourhood import (
     Solution,
     link,
@@ -52,7 +52,7 @@ def slots(n: int) -> Slots:
     return Slots(np.empty(n + 1, dtype=np.int64), np.empty(n + 1, dtype=np.float64))
 
 
-@kernel
+@borrowing
 def try_pair(
     g: InstanceArrays,
     s: Solution,
@@ -96,7 +96,7 @@ def try_pair(
     return True
 
 
-@kernel
+@borrowing
 def pair_surroundings(g: InstanceArrays, s: Solution, u: int, t: int, q: int) -> Surroundings:
     """The first and the last gap open to ``u`` and its successor ``t``, and for each of them the
     arrival of its inputs on ``q`` and the longest path behind it, without the edges between them.
@@ -128,7 +128,7 @@ def pair_surroundings(g: InstanceArrays, s: Solution, u: int, t: int, q: int) ->
     return Surroundings(first, last, arrival_u, onward_u, arrival_t, onward_t)
 
 
-@kernel
+@borrowing
 def _weigh(
     g: InstanceArrays,
     s: Solution,
@@ -163,7 +163,7 @@ def _weigh(
         previous = following
 
 
-@kernel
+@borrowing
 def move_pair(
     g: InstanceArrays, s: Solution, u: int, t: int, q: int, gap: int, previous: int
 ) -> None:
@@ -188,7 +188,7 @@ def move_pair(
     renew_rests(g, s, max(old_last, s.position[t]), pending)
 
 
-@kernel
+@borrowing
 def _shift_pair(s: Solution, u: int, t: int, gap: int) -> None:
     """Into the gap, ``u`` in front of ``t``; whoever moves right does so before the other."""
     if gap >= s.position[t]:
@@ -202,7 +202,7 @@ def _shift_pair(s: Solution, u: int, t: int, gap: int) -> None:
         shift(s, t, gap + 1)
 
 
-@kernel
+@borrowing
 def _last_at(s: Solution, gap: int, q: int, u: int, t: int) -> int:
     """The last node of processor ``q`` in front of the gap, not counting the pair."""
     k = gap
@@ -211,7 +211,7 @@ def _last_at(s: Solution, gap: int, q: int, u: int, t: int) -> int:
     return s.order[k] if k >= 0 else s.order.shape[0] + q  # type: ignore[no-any-return]
 
 
-@kernel
+@borrowing
 def _next(s: Solution, node: int, u: int, t: int) -> int:
     """The node behind another on its processor, not counting the pair."""
     following = s.after[node]

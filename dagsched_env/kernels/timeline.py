@@ -1,12 +1,12 @@
 """When and where a task fits on a processor: data arrival and insertion-based earliest start."""
 
 from dagsched_env.kernels.arrays import InstanceArrays, Placements, StateArrays
-from dagsched_env.kernels.jit import kernel
+from dagsched_env.kernels.jit import borrowing, kernel
 
 __all__ = ["communication", "data_ready_time", "earliest_slot"]
 
 
-@kernel
+@borrowing
 def communication(g: InstanceArrays, data: float, source: int, target: int) -> float:
     """Transfer time of ``data`` units from processor ``source`` to ``target``; 0 on the same.
 

@@ -9,7 +9,7 @@ from dagsched_env.schedulers.anytime import Incumbent, execution_order
 
 __all__ = ["SINGLE_TASKS", "Walk"]
 
-SINGLE_TASKS = Proposal(pair_share=0.0, cost_bias=1.0)
+SINGLE_TASKS = Proposal(pair_share=0.0, cost_bias=1.0, best_place=False)
 """One task to any other processor: the textbook neighbourhood."""
 
 MOST_UNIFORMS = 16_384
