@@ -11,6 +11,8 @@ SHELL := /bin/sh
 .DELETE_ON_ERROR:
 .PHONY: help install train test baseline bench lint type imports check clean
 
+BENCHES := env schedulers search commitment
+
 TRAIN_FLAGS := \
 	$(if $(RUN),--run-dir 'runs/$(RUN)') \
 	$(if $(MINUTES),--minutes '$(MINUTES)') \
@@ -55,7 +57,8 @@ baseline: $(KERNELS) ## train MaskablePPO on the same problems: MINUTES
 	@$(BIN)/python -m aerl_trainer.baselines.maskable_ppo $(if $(MINUTES),--minutes '$(MINUTES)')
 
 bench: $(KERNELS) ## measure speed and quality with the scripts of benchmarks/
-	@set -e; for script in benchmarks/*.py; do echo "$$script"; $(BIN)/python "$$script"; done
+	@set -e; for name in $(BENCHES); do \
+		echo "benchmarks/$$name.py"; $(BIN)/python "benchmarks/$$name.py"; done
 
 lint: $(STAMP) ## check style and formatting (ruff)
 	@$(BIN)/ruff check .

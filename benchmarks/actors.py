@@ -13,7 +13,7 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
-from search import draw, spread
+from problems import draw, spread
 
 from aerl_trainer.config import Config
 from aerl_trainer.records import SearchReport, Task
@@ -23,6 +23,8 @@ from dagsched_env import Instance
 SIZES = ((30, 4, 10_000), (100, 8, 5000))
 """Tasks, processors, and simulations of one timed search: some tenths of a second."""
 QUALITY_SIMULATIONS = 4000
+INSTANCES = 40
+REPEATS = 20
 
 
 def open_pool(n: int, actors: int, simulations: int) -> ProcessPool:
@@ -90,19 +92,23 @@ def measure_quality(n: int, count: int) -> None:
     print(f"{n:5d} {ratios.mean():12.4f} {error:8.4f} {count:10d}", flush=True)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--instances", type=int, default=40)
-    parser.add_argument("--repeats", type=int, default=20)
-    arguments = parser.parse_args()
+def measure(*, instances: int = INSTANCES, repeats: int = REPEATS) -> None:
+    """Print both tables."""
     print("simulations a second: two actors / one (at least 1.6), and the ceiling / one")
     print("    n   p    one (1/s)   two/one   ceiling")
     for n, p, simulations in SIZES:
-        measure_speed(n, p, simulations, arguments.repeats)
+        measure_speed(n, p, simulations, repeats)
     print(f"makespan of two actors / one, {QUALITY_SIMULATIONS} simulations (at most 1.003)")
     print("    n        ratio    error  instances")
     for n, _, _ in SIZES:
-        measure_quality(n, arguments.instances)
+        measure_quality(n, instances)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--instances", type=int, default=INSTANCES)
+    parser.add_argument("--repeats", type=int, default=REPEATS)
+    measure(**vars(parser.parse_args()))
 
 
 if __name__ == "__main__":

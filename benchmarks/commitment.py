@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from search import draw
+from problems import draw
 
 from aerl_trainer.config import SearchConfig
 from aerl_trainer.records import Task

@@ -34,6 +34,8 @@ from dagsched_env.generators import TopcuogluGenerator
 ACTORS = (2, 4, 8, 16, 32, 64)
 BATCH, WIDTH = 16, 32
 N_TASKS = 30
+SECONDS = 3.0
+FIXED_MS, LEAF_MS = 2.0, 0.01
 WARM_UP_S = 0.5
 FORK = multiprocessing.get_context("fork")  # 64 processes at once, and nothing to import in them
 
@@ -105,7 +107,7 @@ def act(arena: Arena, actor: int, instance: Instance, think: float) -> None:
         question = (question + arena.actors) % 2**20
 
 
-def measure(scene: Scene, actors: int, seconds: float, config: InferenceConfig) -> Row:
+def run(scene: Scene, actors: int, seconds: float, config: InferenceConfig) -> Row:
     """Let so many actors work for a while; what the server counts after a warm-up."""
     instance = TopcuogluGenerator(n_tasks=N_TASKS, n_processors=4)(np.random.default_rng(0))
     arena = Arena.create(multiprocessing.get_context("spawn"), actors, BATCH, WIDTH)
@@ -182,27 +184,38 @@ def draw(rows: Sequence[Row], scene: Scene, path: Path) -> None:
     figure.savefig(path, format="png", dpi=120)
 
 
+def measure(
+    *,
+    actors: Sequence[int] = ACTORS,
+    seconds: float = SECONDS,
+    fixed_ms: float = FIXED_MS,
+    leaf_ms: float = LEAF_MS,
+    deadline_ms: float = InferenceConfig().deadline_ms,
+    picture: Path | None = None,
+) -> None:
+    """Print the table, and draw it."""
+    timings, leaves = take_timings(Config(), N_TASKS, ["cpu"])
+    scene = Scene(fixed_ms / 1000, leaf_ms / 1000, timings.search * BATCH / leaves)
+    config = InferenceConfig(deadline_ms=deadline_ms)
+    print(
+        f"a pass takes {fixed_ms:g} ms + {leaf_ms:g} ms a leaf; "
+        f"a search for {BATCH} leaves {1000 * scene.think:.2f} ms"
+    )
+    rows = [run(scene, number, seconds, config) for number in actors]
+    print_table(rows, scene)
+    if picture is not None:
+        draw(rows, scene, picture)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--actors", type=int, nargs="+", default=ACTORS)
-    parser.add_argument("--seconds", type=float, default=3.0, help="for each number of actors")
-    parser.add_argument("--fixed-ms", type=float, default=2.0)
-    parser.add_argument("--leaf-ms", type=float, default=0.01)
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="for each number of actors")
+    parser.add_argument("--fixed-ms", type=float, default=FIXED_MS)
+    parser.add_argument("--leaf-ms", type=float, default=LEAF_MS)
     parser.add_argument("--deadline-ms", type=float, default=InferenceConfig().deadline_ms)
     parser.add_argument("--picture", type=Path, help="PNG to write")
-    arguments = parser.parse_args()
-    timings, leaves = take_timings(Config(), N_TASKS, ["cpu"])
-    think = timings.search * BATCH / leaves
-    scene = Scene(arguments.fixed_ms / 1000, arguments.leaf_ms / 1000, think)
-    config = InferenceConfig(deadline_ms=arguments.deadline_ms)
-    print(
-        f"a pass takes {arguments.fixed_ms:g} ms + {arguments.leaf_ms:g} ms a leaf; "
-        f"a search for {BATCH} leaves {1000 * think:.2f} ms"
-    )
-    rows = [measure(scene, actors, arguments.seconds, config) for actors in arguments.actors]
-    print_table(rows, scene)
-    if arguments.picture is not None:
-        draw(rows, scene, arguments.picture)
+    measure(**vars(parser.parse_args()))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ same. Run it on an idle machine; of each row the best of the rounds counts.
 """
 
 import argparse
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from multiprocessing import get_context
@@ -20,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from plain_schedule import Problem
 from plain_search import EdgeTree, NodeTree, Store, clear, incumbent, search
-from search import draw
+from problems import draw
 
 from aerl_trainer.config import Config, SearchConfig
 from aerl_trainer.records import Task
@@ -30,6 +31,10 @@ from aerl_trainer.search.leaves import PriorEvaluator
 from dagsched_env import Instance
 
 PATIENCE_S = 600.0
+ACTORS = (1, 2)
+SIMULATIONS = 2000
+ROUNDS = 3
+INSTANCES = 10
 
 
 class Run(NamedTuple):
@@ -157,22 +162,32 @@ def measure_quality(settings: SearchConfig, instances: int) -> None:
     print(f"makespan, rival / ours, {instances} graphs: {np.mean(ratios):.4f} ± {error:.4f}")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--actors", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--simulations", type=int, default=2000)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--instances", type=int, default=10)
-    arguments = parser.parse_args()
+def measure(
+    *,
+    actors: Sequence[int] = ACTORS,
+    simulations: int = SIMULATIONS,
+    rounds: int = ROUNDS,
+    instances: int = INSTANCES,
+) -> None:
+    """Print the rates, and the makespans at equal simulations."""
     settings = replace(
         Config().search,
-        budget=arguments.simulations,
+        budget=simulations,
         best_weight=1.0,
         min_trajectories=1,
         cap_factor=1.0,
     )
-    measure_speed(settings, arguments.actors, arguments.rounds)
-    measure_quality(settings, arguments.instances)
+    measure_speed(settings, list(actors), rounds)
+    measure_quality(settings, instances)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--actors", type=int, nargs="+", default=ACTORS)
+    parser.add_argument("--simulations", type=int, default=SIMULATIONS)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--instances", type=int, default=INSTANCES)
+    measure(**vars(parser.parse_args()))
 
 
 if __name__ == "__main__":

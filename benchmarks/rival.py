@@ -1,0 +1,105 @@
+"""``solve`` against the annealing of ``dagsched_env`` with the same wall time, one core each.
+
+    python benchmarks/rival.py [--sizes 30 100] [--budgets 0.1 1] [--instances 60] [--jobs 2]
+                               [--same-moves]
+
+Mean ratio of makespans, solve / annealing, over graphs spread on p and CCR. The two take turns on
+each graph, so that a busy machine disturbs both alike. ``--same-moves`` gives the rival the moves
+and temperatures that ``solve`` ends with, to show what is due to them alone.
+"""
+
+import argparse
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+
+import numpy as np
+import torch
+from problems import draw, spread
+
+from aerl_trainer import solve
+from aerl_trainer.solver import END_TEMPERATURE, PROPOSAL, START_TEMPERATURE
+from dagsched_env import Instance
+from dagsched_env.schedule import Schedule
+from dagsched_env.schedulers import annealing, heft
+
+SIZES = (30, 50, 100, 200, 300)
+BUDGETS = (0.1, 1.0)
+INSTANCES = 20
+
+
+def with_moves_of_solve(instance: Instance, *, budget_s: float) -> Schedule:
+    """Annealing alone, by the moves and temperatures that ``solve`` ends with."""
+    return annealing(
+        instance,
+        budget_s=budget_s,
+        start_temperature=START_TEMPERATURE,
+        end_temperature=END_TEMPERATURE,
+        **PROPOSAL._asdict(),
+    )
+
+
+def contest(instance: Instance, *, budget_s: float, same_moves: bool) -> tuple[float, float, float]:
+    """Makespans of HEFT, of the rival, and of ``solve``."""
+    rival = with_moves_of_solve if same_moves else annealing
+    contestants = (
+        heft(instance),
+        rival(instance, budget_s=budget_s),
+        solve(instance, budget_s=budget_s),
+    )
+    return tuple(made.makespan for made in contestants)
+
+
+def get_ready() -> None:
+    """Load all kernels, as in a process that has solved before; and keep to one core."""
+    torch.set_num_threads(1)
+    for same_moves in (False, True):
+        contest(draw(20, 4, 1.0), budget_s=0.3, same_moves=same_moves)
+
+
+def measure(
+    *,
+    sizes: Sequence[int] = SIZES,
+    budgets: Sequence[float] = BUDGETS,
+    instances: int = INSTANCES,
+    jobs: int = 1,
+    same_moves: bool = False,
+) -> None:
+    """Print the table; each of the jobs needs an idle core."""
+    whom = "annealing by the moves of solve" if same_moves else "annealing"
+    print(f"solve / {whom} at equal wall time, one core each")
+    print("    n  seconds   ratio  (error)  wins/ties/losses   rival/HEFT  graphs")
+    with ProcessPoolExecutor(jobs, get_context("spawn"), get_ready) as pool:
+        for n in sizes:
+            for budget in budgets:
+                against = partial(contest, budget_s=budget, same_moves=same_moves)
+                base, theirs, ours = np.array(list(pool.map(against, spread(n, instances)))).T
+                ratio = ours / theirs
+                error = ratio.std(ddof=1) / instances**0.5
+                wins, losses = int((ratio < 1 - 1e-9).sum()), int((ratio > 1 + 1e-9).sum())
+                counts = f"{wins}/{instances - wins - losses}/{losses}"
+                print(
+                    f"{n:5d}  {budget:7g}  {ratio.mean():.4f}   {error:.4f}  {counts:>16}  "
+                    f"{(theirs / base).mean():11.4f}  {instances:6d}",
+                    flush=True,
+                )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add_arguments(parser)
+    parser.add_argument("--same-moves", action="store_true")
+    measure(**vars(parser.parse_args()))
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What this script and the one that runs all figures have in common."""
+    parser.add_argument("--budgets", type=float, nargs="+", default=BUDGETS, metavar="SECONDS")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="TASKS")
+    parser.add_argument("--instances", type=int, default=INSTANCES, help="graphs of each size")
+    parser.add_argument("--jobs", type=int, default=1, help="graphs at once, one core each")
+
+
+if __name__ == "__main__":
+    main()
