@@ -72,6 +72,8 @@ def run_chains(
         walk = Walk(incumbent, rng, proposal)
         unit = incumbent.makespan / instance.n_tasks
         walk.advance(unit * rounds[0].start)  # the first chunk tells how fast it goes
+        while budget.progress == 0.0:  # all tasks that it drew were passed over
+            walk.advance(unit * rounds[0].start)
         expected = budget.evaluations / budget.progress
         count = len(rounds) if expected >= moves_per_task * instance.n_tasks else 1
         current = 0

@@ -71,7 +71,7 @@ class SearchConfig:
     """At a node of N visits PUCT's c is ``c_puct + ln((1 + N + base) / base)``, as in AlphaZero."""
     root_selection: Literal["puct", "gumbel"] = "puct"
     """At the root: PUCT, as below it, or sequential halving of actions drawn without replacement
-    (Gumbel MuZero), which is a little better at some 50 simulations and no better from 200 on."""
+    (Gumbel MuZero), which is no better by more than the noise at 50 simulations and more."""
     considered_actions: int = 16
     """Root actions that sequential halving begins with."""
     best_weight: float = 0.0

@@ -13,6 +13,7 @@ import mmap
 import multiprocessing
 import os
 import re
+import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from multiprocessing import shared_memory
@@ -21,6 +22,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from dagsched_env.errors import DAGSchedError
 
 __all__ = [
     "ArraySpec",
@@ -34,7 +37,7 @@ __all__ = [
 
 PREFIX = "aerl-ds"
 SEGMENTS = Path("/dev/shm")  # where Linux keeps shared memory by name
-NAME = re.compile(rf"(sem\.)?{PREFIX}-(?P<pid>\d+)-(?P<started>\d+)-\d+-[\w-]+")
+NAME = re.compile(rf"(sem\.)?{PREFIX}-(?P<pid>\d+)-(?P<started>\d+)-(?P<space>\d+)-\d+-[\w-]+")
 ALIGNMENT = 64
 YIELDS = 100
 """Tries before a process goes to sleep for a lock: to wake up takes longer than most owners do. In
@@ -96,10 +99,16 @@ class SharedBlock:
 
     @classmethod
     def create(cls, label: str, specs: Mapping[str, ArraySpec]) -> "SharedBlock":
-        """Allocate a zeroed segment for ``specs`` (name → shape, dtype)."""
+        """Allocate a zeroed segment for ``specs`` (name → shape, dtype).
+
+        Raises:
+            DAGSchedError: there is not so much shared memory; pages are taken when they are first
+                written, and a process that gets none then is killed.
+        """
         plain = _plain(specs)
-        name = _own_name(label)
-        segment = shared_memory.SharedMemory(name=name, create=True, size=_layout(plain)[1])
+        name, size = _own_name(label), _layout(plain)[1]
+        _check_room(size)
+        segment = shared_memory.SharedMemory(name=name, create=True, size=size)
         segment.close()  # its own mapping would be gone before the last array that shows it
         return cls(BlockHandle(name, plain), segment)
 
@@ -156,22 +165,38 @@ def named_semaphores(label: str) -> Iterator[None]:
 def sweep_stale() -> list[str]:
     """Remove segments and semaphores whose creator is dead; returns the names of their files.
 
-    Those of other users stay: only they may remove them.
+    Those of other users stay: only they may remove them; and those of other containers that share
+    the folder: whether their creators live cannot be seen from here.
     """
     removed = []
     for path in SEGMENTS.glob(f"*{PREFIX}-*"):
         name = NAME.fullmatch(path.name)
-        if name and _start_time(int(name["pid"])) != name["started"]:
+        here = name and int(name["space"]) == _pid_namespace()
+        if name and here and _start_time(int(name["pid"])) != name["started"]:
             with contextlib.suppress(PermissionError, FileNotFoundError):
                 path.unlink()
                 removed.append(path.name)
     return removed
 
 
+def _check_room(size: int) -> None:
+    free = shutil.disk_usage(SEGMENTS).free
+    if size > free:
+        raise DAGSchedError(
+            f"{SEGMENTS} has {free >> 20} MB left, and {size >> 20} MB may be needed: enlarge it "
+            f"(docker run --shm-size), use a single actor, or search with a smaller budget"
+        )
+
+
 def _own_name(label: str) -> str:
     """A name that no other object of this machine has, by which its creator is known."""
     pid = os.getpid()
-    return f"{PREFIX}-{pid}-{_start_time(pid)}-{next(_serial)}-{label}"
+    return f"{PREFIX}-{pid}-{_start_time(pid)}-{_pid_namespace()}-{next(_serial)}-{label}"
+
+
+def _pid_namespace() -> int:
+    """The space in which pids mean what they do here, see pid_namespaces(7)."""
+    return os.stat("/proc/self/ns/pid").st_ino
 
 
 def _start_time(pid: int) -> str | None:

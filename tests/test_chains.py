@@ -141,6 +141,21 @@ def test_a_chain_that_reaches_a_lower_bound_ends_all() -> None:
     assert chains(instance, rngs, budget_s=FOREVER_S).makespan == instance.lower_bound == 14.0
 
 
+def test_a_first_chunk_without_a_move_is_no_obstacle() -> None:
+    """All its draws fall on the task that lies on no longest path, and is passed over."""
+    never = np.inf
+    instance = Instance([[1.0, never], [never, 5.0]], [], [])
+    drawn = []
+
+    def before_draw() -> None:
+        drawn.append(rng.fill)
+        rng.fill = 0.0 if len(drawn) == 1 else None
+
+    rng = Watched(before_draw)
+    assert chains(instance, [rng], moves=10).makespan == 5.0
+    assert len(drawn) == 2
+
+
 @pytest.mark.parametrize("failing", [0, 1])
 def test_a_chain_that_fails_ends_all(failing: int) -> None:
     def fail() -> None:

@@ -383,7 +383,9 @@ def test_the_cause_of_death_is_put_in_words() -> None:
 
 @pytest.mark.parametrize("busy", [False, True])
 def test_closing_leaves_nothing_behind(busy: bool) -> None:
-    stale = Path(f"/dev/shm/aerl-ds-{os.getpid()}-1-0-tree")  # of an earlier process with this pid
+    space = os.stat("/proc/self/ns/pid").st_ino
+    # Of an earlier process with this pid.
+    stale = Path(f"/dev/shm/aerl-ds-{os.getpid()}-1-{space}-0-tree")
     stale.touch()
     before = set(shared_memory_of(os.getpid())) - {stale.name}
     pool = ProcessPool(LONG, 60, backend="server", explore=True)

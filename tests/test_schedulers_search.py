@@ -169,10 +169,12 @@ def test_wrong_options_of_single_searches_are_named(topcuoglu: Instance) -> None
 def test_the_searches_run_without_the_compiler() -> None:
     code = (
         "from oracles import paper_instance\n"
-        "from test_schedulers_search import SEARCHES\n"
+        "from test_schedulers_search import SEARCHES, annealing\n"
         "instance = paper_instance('Topcuoglu2002')\n"
         "for search in SEARCHES:\n"
         "    print(repr(search(instance, max_evaluations=300).makespan))\n"
+        "options = {'pair_share': 0.3, 'cost_bias': 4.0, 'best_place': True}\n"
+        "print(repr(annealing(instance, max_evaluations=300, **options).makespan))\n"
     )
     results = []
     for disabled in ("0", "1"):

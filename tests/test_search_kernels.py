@@ -349,10 +349,7 @@ def _drawn(instance: Instance, current: int, seed: int, cost_bias: float) -> int
 
 
 def test_a_task_alone_takes_the_best_place_on_request() -> None:
-    """From behind the three tasks of the other processor to where the last of them still waits.
-
-    Task 1 waits until 10 for task 0; there is room for task 3 before it, and behind it is too late.
-    """
+    """Task 1 waits until 10 for task 0: there is room for task 3 before it, not behind it."""
     never = math.inf
     comp = [[10.0, never], [never, 1.0], [never, 1.0], [never, 5.0]]
     instance = Instance(comp, [(0, 1)], [0.0])

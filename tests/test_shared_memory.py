@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,7 +23,9 @@ from aerl_trainer.shared_memory import (
     named_semaphores,
     sweep_stale,
 )
+from dagsched_env.errors import DAGSchedError
 
+SPACE = os.stat("/proc/self/ns/pid").st_ino
 SPECS = {
     "flags": ((3,), np.bool_),
     "numbers": ((4, 5), np.float64),
@@ -65,6 +68,18 @@ def creator(request: pytest.FixtureRequest) -> Iterator[tuple[subprocess.Popen[s
         yield process, SEGMENTS / process.stdout.readline().strip()
         process.kill()
     sweep_stale()
+
+
+def test_more_memory_than_there_is_is_refused_with_the_mend(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    few = shutil.disk_usage(SEGMENTS)._replace(free=3 << 20)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: few)
+    SharedBlock.create("test", {"small": ((1 << 20,), np.uint8)}).close()
+    before = set(SEGMENTS.iterdir())
+    with pytest.raises(DAGSchedError, match=r"has 3 MB left, and 8 MB may be needed: enlarge it"):
+        SharedBlock.create("test", {"large": ((8 << 20,), np.uint8)})
+    assert set(SEGMENTS.iterdir()) == before
 
 
 def test_arrays_are_zero_aligned_and_writable(block: SharedBlock) -> None:
@@ -203,17 +218,18 @@ def test_sweeping_knows_whose_files_are_whose(files: Callable[[str], Path]) -> N
     dead.wait()
     mine = SharedBlock.create("test", SPECS)
     stale = [
-        files(f"aerl-ds-{dead.pid}-123-0-tree"),
-        files(f"aerl-ds-{dead.pid}-123-1-arena"),
-        files(f"sem.aerl-ds-{dead.pid}-123-2-arena-_x0k"),
+        files(f"aerl-ds-{dead.pid}-123-{SPACE}-0-tree"),
+        files(f"aerl-ds-{dead.pid}-123-{SPACE}-1-arena"),
+        files(f"sem.aerl-ds-{dead.pid}-123-{SPACE}-2-arena-_x0k"),
     ]
     kept = [
         SEGMENTS / mine.handle.segment,
         files("aerl-ds-notes"),
         files(f"aerl-ds-{dead.pid}"),
-        files(f"other-{dead.pid}-123-0-tree"),
-        files(f"my-aerl-ds-{dead.pid}-123-0-tree"),
+        files(f"other-{dead.pid}-123-{SPACE}-0-tree"),
+        files(f"my-aerl-ds-{dead.pid}-123-{SPACE}-0-tree"),
         files(f"sem.mp-{dead.pid}-123"),
+        files(f"aerl-ds-{dead.pid}-123-{SPACE + 1}-0-tree"),  # of another container
     ]
     removed = sweep_stale()
     assert {path.name for path in stale} <= set(removed)
@@ -237,7 +253,7 @@ def test_semaphores_have_such_a_name_only_where_asked_for() -> None:
 
 def test_a_pid_that_came_back_protects_nothing(files: Callable[[str], Path]) -> None:
     """A live process has the pid of the dead creator, but another start time."""
-    path = files(f"aerl-ds-{os.getpid()}-1-0-tree")
+    path = files(f"aerl-ds-{os.getpid()}-1-{SPACE}-0-tree")
     assert path.name in sweep_stale()
     assert not path.exists()
 
@@ -246,7 +262,7 @@ def test_what_belongs_to_another_user_stays(
     files: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """/dev/shm is sticky; with hidden processes their creators look dead from here."""
-    path = files(f"aerl-ds-{os.getpid()}-1-0-tree")
+    path = files(f"aerl-ds-{os.getpid()}-1-{SPACE}-0-tree")
 
     def refuse(self: Path, missing_ok: bool = False) -> None:
         raise PermissionError(1, "Operation not permitted", str(self))

@@ -13,9 +13,9 @@ Owned by others
 Mutated under the lock
     Every array: by ``kernels.gather``, ``kernels.commit`` and ``kernels.forget``; the incumbent by
     ``offer`` and by the worker that has found it; ``TOP``, and nodes along the incumbent, by
-    ``commitment``. An actor takes the lock for two short sections per mini-batch; no inference,
-    replay or feature building happens inside. ``counters[WRITER]`` says who is at it: a death in
-    there leaves its mark.
+    ``commitment``. An actor takes the lock for two short sections per mini-batch, and for a third
+    where it commits; no inference, replay or feature building happens inside. ``counters[WRITER]``
+    says who is at it: a death in there leaves its mark.
 
 Read without the lock
     ``parent_edge``, ``edge_parent`` and ``edge_action`` of a path that the reader has in flight:
