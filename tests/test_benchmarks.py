@@ -100,3 +100,42 @@ def test_the_benchmark_measures_both(tmp_path):
     makespans = [float(makespan) for _, makespan, _ in rows]
     assert max(makespans) < 1.1 * min(makespans)
     assert re.search(r"^2 actor\(s\): \d+ times the rival", result.stdout, re.MULTILINE)
+
+
+def documented():
+    """Script and options of every command for a benchmark in the documents."""
+    documents = [*BENCHMARKS.parent.glob("*.md"), *BENCHMARKS.glob("*.md")]
+    for document in documents:
+        for command in re.findall(r"python benchmarks/(\w+\.py[^`|]*)`", document.read_text()):
+            script, *words = command.split()
+            yield script, [word for word in words if word.startswith("--")]
+
+
+@pytest.mark.parametrize("script", sorted({script for script, _ in documented()}))
+def test_documented_commands_have_options_that_exist(script):
+    command = [sys.executable, str(BENCHMARKS / script), "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    known = set(re.findall(r"--[\w-]+", done.stdout))
+    assert {
+        option for name, options in documented() if name == script for option in options
+    } <= known
+
+
+@pytest.mark.slow
+def test_solve_meets_its_rival(tmp_path):
+    few = ["--sizes", "10", "12", "--budgets", "0.05", "--instances", "2", "--jobs", "2"]
+    result = subprocess.run(
+        [sys.executable, str(BENCHMARKS / "rival.py"), *few],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert result.returncode == 0, result.stderr
+    rows = re.findall(
+        r"^ +(\d+) +0\.05 +([\d.]+) +[\d.]+ +(\d+)/(\d+)/(\d+) ", result.stdout, re.MULTILINE
+    )
+    assert [n for n, *_ in rows] == ["10", "12"]
+    for _, ratio, *counts in rows:
+        assert sum(map(int, counts)) == 2
+        assert 0.8 < float(ratio) < 1.2

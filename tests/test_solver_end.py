@@ -209,6 +209,7 @@ def test_ctrl_c_ends_it_at_once(step: str, tmp_path: Path) -> None:
         finally:
             process.kill()
     assert process.returncode == -signal.SIGINT
-    assert errors.count("Traceback") == 1
-    assert errors.endswith("KeyboardInterrupt\n")
+    # Of one process; other exceptions precede it where it came while one was handled.
+    assert errors.count("\nKeyboardInterrupt\n") == 1
+    assert errors.endswith("\nKeyboardInterrupt\n")
     assert shared_memory_of(process.pid) == []
