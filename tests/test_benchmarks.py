@@ -22,6 +22,15 @@ from dagsched_env.generators import TopcuogluGenerator
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 
+def printed_by(script, *options, cwd):
+    command = [sys.executable, str(BENCHMARKS / script), *options]
+    done = subprocess.run(
+        command, cwd=cwd, capture_output=True, text=True, check=False, timeout=200
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 @pytest.fixture
 def rival(monkeypatch):
     """The modules of the rival, imported as the script does."""
@@ -80,17 +89,8 @@ def test_the_rival_grows_the_same_tree(rival, instance, best_weight, layout):
 @pytest.mark.slow
 def test_the_benchmark_measures_both(tmp_path):
     minimal = ["--simulations", "40", "--rounds", "1", "--instances", "1", "--actors", "2"]
-    result = subprocess.run(
-        [sys.executable, str(BENCHMARKS / "manager_search.py"), *minimal],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=200,
-    )
-    assert result.returncode == 0, result.stderr
-    rows = re.findall(
-        r"^(shared tree|rival[\w, ]*?) +([\d.]+) +(\d+)$", result.stdout, re.MULTILINE
-    )
+    printed = printed_by("manager_search.py", *minimal, cwd=tmp_path)
+    rows = re.findall(r"^(shared tree|rival[\w, ]*?) +([\d.]+) +(\d+)$", printed, re.MULTILINE)
     assert [name for name, *_ in rows] == [
         "shared tree",
         "rival, dict, one process",
@@ -99,7 +99,7 @@ def test_the_benchmark_measures_both(tmp_path):
     ]
     makespans = [float(makespan) for _, makespan, _ in rows]
     assert max(makespans) < 1.1 * min(makespans)
-    assert re.search(r"^2 actor\(s\): \d+ times the rival", result.stdout, re.MULTILINE)
+    assert re.search(r"^2 actor\(s\): \d+ times the rival", printed, re.MULTILINE)
 
 
 def documented():
@@ -113,9 +113,7 @@ def documented():
 
 @pytest.mark.parametrize("script", sorted({script for script, _ in documented()}))
 def test_documented_commands_have_options_that_exist(script):
-    command = [sys.executable, str(BENCHMARKS / script), "--help"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
-    known = set(re.findall(r"--[\w-]+", done.stdout))
+    known = set(re.findall(r"--[\w-]+", printed_by(script, "--help", cwd=BENCHMARKS)))
     assert {
         option for name, options in documented() if name == script for option in options
     } <= known
@@ -124,16 +122,9 @@ def test_documented_commands_have_options_that_exist(script):
 @pytest.mark.slow
 def test_solve_meets_its_rival(tmp_path):
     few = ["--sizes", "10", "12", "--budgets", "0.05", "--instances", "2", "--jobs", "2"]
-    result = subprocess.run(
-        [sys.executable, str(BENCHMARKS / "rival.py"), *few],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=200,
-    )
-    assert result.returncode == 0, result.stderr
+    printed = printed_by("rival.py", *few, cwd=tmp_path)
     rows = re.findall(
-        r"^ +(\d+) +0\.05 +([\d.]+) +[\d.]+ +(\d+)/(\d+)/(\d+) ", result.stdout, re.MULTILINE
+        r"^ +(\d+) +0\.05 +([\d.]+) +[\d.]+ +(\d+)/(\d+)/(\d+) ", printed, re.MULTILINE
     )
     assert [n for n, *_ in rows] == ["10", "12"]
     for _, ratio, *counts in rows:
