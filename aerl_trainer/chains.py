@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dagsched_env.instance import Instance
-from dagsched_env.kernels.annealing import Proposal
+from dagsched_env.kernels.annealing import MoveRules
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers.anytime import MOVES, Budget, Incumbent, execution_order
 from dagsched_env.schedulers.walk import Walk
@@ -36,7 +36,7 @@ def run_chains(
     start: Schedule,
     rngs: Sequence[np.random.Generator],
     rounds: Sequence[Cooling],
-    proposal: Proposal,
+    rules: MoveRules,
     *,
     moves_per_task: float,
     budget_s: float | None,
@@ -53,7 +53,7 @@ def run_chains(
         start: where all chains begin, unless HEFT or PEFT is better.
         rngs: one generator a chain, ≥ 1; with ``moves`` alone the makespan is a function of them.
         rounds: one after the other, of equal length; at least one.
-        proposal: how moves are drawn.
+        rules: how moves are drawn and judged.
         moves_per_task: moves of a chain, divided by n, from which on it has more than one round.
         budget_s: seconds, > 0; None = no limit.
         moves: of each chain, ≥ 1; None = no limit. At least one of the two limits must be set.
@@ -69,7 +69,7 @@ def run_chains(
         incumbent = Incumbent(
             instance, budget, algorithm="annealing", insertion=True, trace=None, start=start
         )
-        walk = Walk(incumbent, rng, proposal)
+        walk = Walk(incumbent, rng, rules)
         unit = incumbent.makespan / instance.n_tasks
         walk.advance(unit * rounds[0].start)  # the first chunk tells how fast it goes
         while budget.progress == 0.0:  # all tasks that it drew were passed over

@@ -27,7 +27,7 @@ from aerl_trainer.search.worker import SearchWorker
 from aerl_trainer.seeding import generator
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
-from dagsched_env.kernels.annealing import Proposal
+from dagsched_env.kernels.annealing import MoveRules
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import best_of_portfolio
 
@@ -46,7 +46,7 @@ ROUNDS = 3 * (Cooling(START_TEMPERATURE, END_TEMPERATURE),) + 2 * (
 )
 MOVES_PER_TASK = 20_000
 """Of a chain: with fewer it has one round alone."""
-PROPOSAL = Proposal(pair_share=0.2, cost_bias=4.0, best_place=True)
+RULES = MoveRules(pair_share=0.2, cost_bias=4.0, best_place=True, load_weight=8.0)
 """How the annealing moves; chosen in benchmarks/SEARCH_NOTES.md."""
 UNLIMITED = 2**40
 
@@ -271,7 +271,7 @@ def _improve(
         found.schedule,
         [generator(seed, "annealing", *([i] if i else [])) for i in range(actors)],
         ROUNDS,
-        PROPOSAL,
+        RULES,
         moves_per_task=MOVES_PER_TASK,
         budget_s=left_s,
         moves=moves if limited else None,

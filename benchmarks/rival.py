@@ -21,7 +21,7 @@ import torch
 from problems import draw, spread
 
 from aerl_trainer import solve
-from aerl_trainer.solver import END_TEMPERATURE, PROPOSAL, START_TEMPERATURE
+from aerl_trainer.solver import END_TEMPERATURE, RULES, START_TEMPERATURE
 from dagsched_env import Instance
 from dagsched_env.schedulers import annealing, heft
 
@@ -33,7 +33,7 @@ RIVALS: dict[str, dict[str, Any]] = {
     "same-moves": {
         "start_temperature": START_TEMPERATURE,
         "end_temperature": END_TEMPERATURE,
-        **PROPOSAL._asdict(),
+        **RULES._asdict(),
     },
     "cold": {"start_temperature": 0.3, "end_temperature": 0.3 / 20},
 }

@@ -11,13 +11,13 @@ from small_runs import problem
 from aerl_trainer.chains import Cooling, run_chains
 from aerl_trainer.seeding import generator
 from dagsched_env.instance import Instance
-from dagsched_env.kernels.annealing import Proposal
+from dagsched_env.kernels.annealing import MoveRules
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import annealing, heft
 from dagsched_env.schedulers.walk import Walk
 
 COOLING = Cooling(1.5, 0.3)
-PROPOSAL = Proposal(0.2, 4.0, True)
+RULES = MoveRules(0.2, 4.0, True, 8.0)
 PATIENCE_S = 60.0
 FOREVER_S = 3600.0
 
@@ -37,7 +37,7 @@ def chains(
         start,
         rngs,
         rounds,
-        PROPOSAL,
+        RULES,
         moves_per_task=moves_per_task,
         budget_s=budget_s,
         moves=moves,
@@ -69,7 +69,7 @@ def test_a_chain_is_the_annealing_of_the_environment(seed: int) -> None:
             seed=generator(seed, "chain"),
             start_temperature=COOLING.start,
             end_temperature=COOLING.end,
-            **PROPOSAL._asdict(),
+            **RULES._asdict(),
             start=heft(instance),
         )
         assert chains(instance, [generator(seed, "chain")], moves=moves) == expected

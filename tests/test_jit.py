@@ -29,7 +29,8 @@ instance = problem(12, 3, seed=1)
 envs = DAGSchedVectorEnv(instance, num_envs=4)
 
 def use():
-    annealing(instance, max_evaluations=4000, pair_share=0.3, cost_bias=4.0, best_place=True)
+    options = dict(pair_share=0.3, cost_bias=4.0, best_place=True, load_weight=8.0)
+    annealing(instance, max_evaluations=4000, **options)
     settings, task = Config().search.for_solving(300), Task(0, 0, instance, 0)
     search_alone(task, PriorEvaluator(), settings, tail_weight=1.0, explore=False)
     _, info = envs.reset(seed=0)

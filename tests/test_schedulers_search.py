@@ -160,6 +160,8 @@ def test_wrong_options_of_single_searches_are_named(topcuoglu: Instance) -> None
         annealing(topcuoglu, cost_bias=0.5)
     with pytest.raises(DAGSchedError, match="best_place is 1: give True or False"):
         annealing(topcuoglu, best_place=1)
+    with pytest.raises(DAGSchedError, match=r"load_weight is -1: give a number >= 0"):
+        annealing(topcuoglu, load_weight=-1)
     with pytest.raises(DAGSchedError, match="population is 1"):
         genetic(topcuoglu, population=1)
     with pytest.raises(DAGSchedError, match="sigma is 0"):
@@ -173,7 +175,7 @@ def test_the_searches_run_without_the_compiler() -> None:
         "instance = paper_instance('Topcuoglu2002')\n"
         "for search in SEARCHES:\n"
         "    print(repr(search(instance, max_evaluations=300).makespan))\n"
-        "options = {'pair_share': 0.3, 'cost_bias': 4.0, 'best_place': True}\n"
+        "options = {'pair_share': 0.3, 'cost_bias': 4.0, 'best_place': True, 'load_weight': 8.0}\n"
         "print(repr(annealing(instance, max_evaluations=300, **options).makespan))\n"
     )
     results = []

@@ -16,7 +16,7 @@ from dagsched_env.instance import Instance
 from dagsched_env.kernels import annealing as annealing_kernels
 from dagsched_env.kernels import decoding, neighbourhood, noisy, pairs
 from dagsched_env.kernels import genetic as genetic_kernels
-from dagsched_env.kernels.annealing import Proposal
+from dagsched_env.kernels.annealing import MoveRules
 from dagsched_env.kernels.arrays import InstanceArrays
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers.annealing import annealing
@@ -273,7 +273,7 @@ def walk(
     temperature: float,
     moves: int,
     seed: int,
-    proposal: Proposal = SINGLE_TASKS,
+    rules: MoveRules = SINGLE_TASKS,
 ) -> tuple[neighbourhood.Solution, float, int]:
     """The state, the best makespan and the evaluations after a walk from HEFT."""
     schedule = heft(instance)
@@ -284,9 +284,7 @@ def walk(
     best = np.array([neighbourhood.makespan(instance.arrays, s)])
     kept = (best, order.copy(), schedule.processor.copy())
     g = instance.arrays
-    made = annealing_kernels.metropolis(
-        g, c, s, slots, proposal, temperature, moves, uniforms, *kept
-    )
+    made = annealing_kernels.metropolis(g, c, s, slots, rules, temperature, moves, uniforms, *kept)
     assert best[0] == length(instance, kept[1], kept[2], insertion=False)
     return s, float(best[0]), made
 
@@ -297,6 +295,53 @@ def test_a_worse_schedule_is_accepted_with_the_metropolis_probability() -> None:
     expected = (1 - annealing_kernels.STAY) * math.exp(-1)
     deviation = math.sqrt(expected * (1 - expected) / len(ends))
     assert np.mean(ends) == pytest.approx(expected, abs=4 * deviation)
+
+
+@pytest.mark.parametrize(
+    ("costs", "longer", "heavier"),
+    [
+        ((1.0, 3.0, math.inf), 0.0, 2.0),
+        ((3.0, 1.0, math.inf), 0.0, -2.0),
+        ((3.0, math.inf, 1.0), 1.0, -2.0),
+        ((1.0, math.inf, 1.0), 1.0, 0.0),
+    ],
+)
+def test_load_counts_beside_the_makespan(
+    costs: tuple[float, ...], longer: float, heavier: float
+) -> None:
+    """Of three processors the last is busy from 0 to 10, the others for 5; task 3 is on the first
+    and moves to the only other one that can run it. Load costs a quarter of its length."""
+    never, temperature, price = math.inf, 1.5, 0.25
+    comp = [[5.0, never, never], [never, 5.0, never], [never, never, 10.0], list(costs)]
+    instance = Instance(comp, [], [])
+    utilisation = (20.0 + costs[0]) / (3 * 10.0)
+    weight = 3 * price / utilisation**annealing_kernels.SHARPNESS
+    rules = SINGLE_TASKS._replace(load_weight=weight)
+    draws = 2000
+    moved = 0
+    for seed in range(draws):
+        c, s = make_solution(instance, np.arange(4), np.array([0, 1, 2, 0]))
+        uniforms = np.random.default_rng(seed).random(annealing_kernels.UNIFORMS_PER_MOVE)
+        uniforms[0] = (3 + 0.99) / 4  # task 3, not passed over
+        kept = (np.array([99.0]), np.arange(4), s.processor.copy())
+        slots = pairs.Slots(*pairs.slots(4))
+        annealing_kernels.metropolis(
+            instance.arrays, c, s, slots, rules, temperature, 1, uniforms, *kept
+        )
+        moved += s.processor[3] != 0
+    worse = longer + price * heavier
+    expected = (1 - annealing_kernels.STAY) * math.exp(-max(worse, 0.0) / temperature)
+    deviation = math.sqrt(expected * (1 - expected) / draws)
+    assert moved / draws == pytest.approx(expected, abs=4 * deviation)
+
+
+def test_a_task_that_cannot_follow_stays_where_load_counts() -> None:
+    """Task 1 cannot run where task 0 might go: its load there is infinite."""
+    instance = Instance([[2.0, 1.0], [1.0, math.inf]], [(0, 1)], [5.0])
+    rules = MoveRules(pair_share=1.0, cost_bias=1.0, best_place=False, load_weight=8.0)
+    s, _, made = walk(instance, 1e9, 50, 0, rules)
+    assert made > 0
+    assert s.processor.tolist() == [0, 0]
 
 
 def test_at_temperature_zero_nothing_gets_longer(medium: Instance) -> None:
@@ -343,8 +388,8 @@ def _drawn(instance: Instance, current: int, seed: int, cost_bias: float) -> int
     uniforms = np.random.default_rng(seed).random(annealing_kernels.UNIFORMS_PER_MOVE)
     kept = (np.array([9.0]), np.array([0]), np.array([0]))
     slots = pairs.Slots(*pairs.slots(1))
-    proposal = Proposal(0.0, cost_bias, False)
-    annealing_kernels.metropolis(instance.arrays, c, s, slots, proposal, 1e9, 1, uniforms, *kept)
+    rules = SINGLE_TASKS._replace(cost_bias=cost_bias)
+    annealing_kernels.metropolis(instance.arrays, c, s, slots, rules, 1e9, 1, uniforms, *kept)
     return int(s.processor[0])
 
 
@@ -362,13 +407,23 @@ def test_a_task_alone_takes_the_best_place_on_request() -> None:
         uniforms[0] = 0.9  # task 3
         kept = (np.array([99.0]), order, s.processor.copy())
         slots = pairs.Slots(*pairs.slots(4))
-        proposal = SINGLE_TASKS._replace(best_place=True)
-        annealing_kernels.metropolis(
-            instance.arrays, c, s, slots, proposal, 1e-9, 1, uniforms, *kept
-        )
+        rules = SINGLE_TASKS._replace(best_place=True)
+        annealing_kernels.metropolis(instance.arrays, c, s, slots, rules, 1e-9, 1, uniforms, *kept)
         assert neighbourhood.makespan(instance.arrays, s) == 11.0
         found.add(s.order.tolist().index(3))
     assert found == {0}
+
+
+def test_load_is_worth_it_where_the_processors_are_never_idle() -> None:
+    """On average over several problems, with equally many moves."""
+    ratios = []
+    for seed in range(6):
+        draw = TopcuogluGenerator(n_tasks=100, n_processors=4, ccr=0.1, beta=1.0)
+        instance = draw(np.random.default_rng(seed))
+        plain = annealing(instance, max_evaluations=60_000, seed=seed)
+        ours = annealing(instance, max_evaluations=60_000, seed=seed, load_weight=8.0)
+        ratios.append(ours.makespan / plain.makespan)
+    assert np.mean(ratios) < 0.99
 
 
 def test_pairs_bias_and_best_places_are_worth_it_where_communication_is_dear() -> None:
@@ -378,7 +433,7 @@ def test_pairs_bias_and_best_places_are_worth_it_where_communication_is_dear() -
         draw = TopcuogluGenerator(n_tasks=40, n_processors=6, ccr=5.0, beta=1.0)
         instance = draw(np.random.default_rng(seed))
         plain = annealing(instance, max_evaluations=60_000, seed=seed)
-        options = {"pair_share": 0.2, "cost_bias": 4.0, "best_place": True}
+        options = {"pair_share": 0.2, "cost_bias": 4.0, "best_place": True, "load_weight": 8.0}
         ours = annealing(instance, max_evaluations=60_000, seed=seed, **options)
         ratios.append(ours.makespan / plain.makespan)
     assert np.mean(ratios) < 0.99

@@ -97,6 +97,7 @@ def test_one_actor_anneals_in_the_chain_that_it_always_had(monkeypatch: pytest.M
         pair_share=0.2,
         cost_bias=4.0,
         best_place=True,
+        load_weight=8.0,
         start=annealed[0]["start"],
     )
     assert expected.makespan < annealed[0]["start"].makespan

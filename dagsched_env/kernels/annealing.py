@@ -18,7 +18,7 @@ from dagsched_env.kernels.neighbourhood import (
 )
 from dagsched_env.kernels.pairs import Slots, try_pair
 
-__all__ = ["UNIFORMS_PER_MOVE", "Proposal", "metropolis"]
+__all__ = ["UNIFORMS_PER_MOVE", "MoveRules", "metropolis"]
 
 UNIFORMS_PER_MOVE = 6
 """Random numbers of a move at most: task, processor, position, acceptance, pair or not, place of a
@@ -33,9 +33,12 @@ PASS_OVER = 0.98
 SLACK = 1e-12
 """Relative rounding error of sums along a path."""
 
+SHARPNESS = 16
+"""Power of the utilisation that decides whether load matters."""
 
-class Proposal(NamedTuple):
-    """How moves are drawn."""
+
+class MoveRules(NamedTuple):
+    """How moves are drawn, and what they are judged by."""
 
     pair_share: float
     """Share of the moves that take a predecessor or successor of the task along."""
@@ -44,6 +47,9 @@ class Proposal(NamedTuple):
     [0, 1): 1 draws all alike, more prefers the cheap ones."""
     best_place: bool
     """One task takes the best place on its new processor, instead of a random one."""
+    load_weight: float
+    """What the mean load of the processors counts, beside a makespan of which they are busy all the
+    time; with a mean utilisation U it is U¹⁶ of that, next to nothing where paths decide."""
 
 
 @borrowing
@@ -52,7 +58,7 @@ def metropolis(
     c: Choices,
     s: Solution,
     w: Slots,
-    proposal: Proposal,
+    rules: MoveRules,
     temperature: float,
     limit: int,
     uniforms: Floats,
@@ -62,12 +68,15 @@ def metropolis(
 ) -> int:
     """Make at most ``limit`` moves, as far as the random ``uniforms`` in [0, 1) last.
 
-    A move that may lengthen the schedule by d is made with probability exp(−d / temperature).
-    Returns how many were evaluated. When a schedule is shorter than ``best[0]``, the three
-    ``best`` arrays take over its makespan, order and processors.
+    A move that may lengthen the schedule by d ≥ 0 and adds e, which may be negative, to the mean
+    load of the processors is made with probability exp(−(d + w e) / temperature), or surely where
+    that is above 1; w follows from ``rules.load_weight``. Returns how many were evaluated. When a
+    schedule is shorter than ``best[0]``, the three ``best`` arrays take over its makespan, order
+    and processors.
     """
     n = g.comp.shape[0]
     length = makespan(g, s)
+    price = _price_of_load(g, s, length, rules.load_weight)
     evaluated, at = 0, 0
     while evaluated < limit and at + UNIFORMS_PER_MOVE <= uniforms.shape[0]:
         t, chance = _scaled(uniforms[at], n)
@@ -76,20 +85,26 @@ def metropolis(
         if path < length * (1.0 - SLACK) and chance < PASS_OVER:
             continue
         evaluated += 1
-        q = _processor(c, t, s.processor[t], uniforms[at], proposal.cost_bias)
+        q = _processor(c, t, s.processor[t], uniforms[at], rules.cost_bias)
         place = uniforms[at + 1]
-        ceiling = length * (1.0 + SLACK) - temperature * math.log(1.0 - uniforms[at + 2])
+        allowance = -temperature * math.log(1.0 - uniforms[at + 2])
         partner = uniforms[at + 3]
         at += 4
-        if partner < proposal.pair_share:
-            u, v = _edge(g, t, partner / proposal.pair_share)
+        if partner < rules.pair_share:
+            u, v = _edge(g, t, partner / rules.pair_share)
             chance = uniforms[at]
             at += 1
-            moved = u != v and try_pair(
-                g, s, w, u, v, q, length, temperature, ceiling, chance, place
+            allowance -= _toll(g, s, u, q, price) + _toll(g, s, v, q, price)
+            ceiling = length * (1.0 + SLACK) + allowance
+            moved = (
+                u != v
+                and allowance >= 0.0
+                and try_pair(g, s, w, u, v, q, length, temperature, ceiling, chance, place)
             )
         else:
-            moved = _try_one(g, s, t, q, ceiling, place, proposal.best_place)
+            allowance -= _toll(g, s, t, q, price)
+            ceiling = length * (1.0 + SLACK) + allowance
+            moved = allowance >= 0.0 and _try_one(g, s, t, q, ceiling, place, rules.best_place)
         if moved:
             length = makespan(g, s)
             if length < best[0]:
@@ -98,6 +113,30 @@ def metropolis(
                     best_order[k] = s.order[k]
                     best_processor[k] = s.processor[k]
     return evaluated
+
+
+@borrowing
+def _price_of_load(g: InstanceArrays, s: Solution, length: float, weight: float) -> float:
+    """What a unit of load on any processor counts, in units of the makespan.
+
+    Processors that are busy all the time bound the makespan by their load alone, which single moves
+    lower long before they shorten the schedule.
+    """
+    n, p = g.comp.shape
+    load = 0.0
+    for t in range(n):
+        load += g.comp[t, s.processor[t]]
+    if load == 0.0:
+        return 0.0
+    return weight * (load / (p * length)) ** SHARPNESS / p  # type: ignore[no-any-return]
+
+
+@borrowing
+def _toll(g: InstanceArrays, s: Solution, t: int, q: int, price: float) -> float:
+    """The price of the load that ``t`` adds on ``q``: negative where it is cheaper there."""
+    if price == 0.0:  # infinite load, where t cannot run, costs nothing then
+        return 0.0
+    return price * (g.comp[t, q] - g.comp[t, s.processor[t]])  # type: ignore[no-any-return]
 
 
 @borrowing

@@ -3,13 +3,13 @@
 import numpy as np
 
 from dagsched_env.kernels import annealing, neighbourhood, pairs
-from dagsched_env.kernels.annealing import Proposal
+from dagsched_env.kernels.annealing import MoveRules
 from dagsched_env.kernels.arrays import Ints
 from dagsched_env.schedulers.anytime import Incumbent, execution_order
 
 __all__ = ["SINGLE_TASKS", "Walk"]
 
-SINGLE_TASKS = Proposal(pair_share=0.0, cost_bias=1.0, best_place=False)
+SINGLE_TASKS = MoveRules(pair_share=0.0, cost_bias=1.0, best_place=False, load_weight=0.0)
 """One task to any other processor: the textbook neighbourhood."""
 
 MOST_UNIFORMS = 16_384
@@ -24,20 +24,20 @@ class Walk:
     Args:
         incumbent: the best schedule so far; its budget is charged.
         rng: where the moves are drawn from.
-        proposal: how they are drawn.
+        rules: how they are drawn and judged.
     """
 
     def __init__(
         self,
         incumbent: Incumbent,
         rng: np.random.Generator,
-        proposal: Proposal = SINGLE_TASKS,
+        rules: MoveRules = SINGLE_TASKS,
     ) -> None:
         arrays = incumbent.instance.arrays
         n = incumbent.instance.n_tasks
         self._incumbent = incumbent
         self._rng = rng
-        self._proposal = proposal
+        self._rules = rules
         size = UNIFORMS_TIMES_TASKS // n
         self._uniforms = np.empty(min(max(size, FEWEST_UNIFORMS), MOST_UNIFORMS))
         self._choices = neighbourhood.Choices(*neighbourhood.choices(arrays))
@@ -69,7 +69,7 @@ class Walk:
             self._choices,
             self._solution,
             self._slots,
-            self._proposal,
+            self._rules,
             temperature,
             budget.grant(self._uniforms.shape[0]),
             self._uniforms,
