@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -414,26 +415,24 @@ def test_a_task_alone_takes_the_best_place_on_request() -> None:
     assert found == {0}
 
 
-def test_load_is_worth_it_where_the_processors_are_never_idle() -> None:
+@pytest.mark.parametrize(
+    ("size", "ccr", "options"),
+    [
+        ((100, 4), 0.1, {"load_weight": 8.0}),
+        ((40, 6), 5.0, {"pair_share": 0.2, "cost_bias": 4.0, "best_place": True}),
+    ],
+    ids=["load where no processor is ever idle", "pairs where communication is dear"],
+)
+def test_other_rules_are_worth_it(
+    size: tuple[int, int], ccr: float, options: dict[str, Any]
+) -> None:
     """On average over several problems, with equally many moves."""
+    n, p = size
     ratios = []
     for seed in range(6):
-        draw = TopcuogluGenerator(n_tasks=100, n_processors=4, ccr=0.1, beta=1.0)
+        draw = TopcuogluGenerator(n_tasks=n, n_processors=p, ccr=ccr, beta=1.0)
         instance = draw(np.random.default_rng(seed))
         plain = annealing(instance, max_evaluations=60_000, seed=seed)
-        ours = annealing(instance, max_evaluations=60_000, seed=seed, load_weight=8.0)
-        ratios.append(ours.makespan / plain.makespan)
-    assert np.mean(ratios) < 0.99
-
-
-def test_pairs_bias_and_best_places_are_worth_it_where_communication_is_dear() -> None:
-    """On average over several problems, with equally many moves."""
-    ratios = []
-    for seed in range(6):
-        draw = TopcuogluGenerator(n_tasks=40, n_processors=6, ccr=5.0, beta=1.0)
-        instance = draw(np.random.default_rng(seed))
-        plain = annealing(instance, max_evaluations=60_000, seed=seed)
-        options = {"pair_share": 0.2, "cost_bias": 4.0, "best_place": True, "load_weight": 8.0}
         ours = annealing(instance, max_evaluations=60_000, seed=seed, **options)
         ratios.append(ours.makespan / plain.makespan)
     assert np.mean(ratios) < 0.99
