@@ -12,6 +12,7 @@ takes the remaining options.
 
 import argparse
 import time
+from functools import partial
 from pathlib import Path
 
 import actors
@@ -21,7 +22,7 @@ import numpy as np
 import rival
 import torch
 from problems import CCR, draw
-from timing import best_of
+from timing import best_in_turn
 
 from aerl_trainer import solve
 from aerl_trainer.config import Config, SearchConfig
@@ -40,6 +41,7 @@ from dagsched_env.schedulers import heft
 
 PARTS = ("speed", "actors", "manager", "optimum", "server", "rival")
 SIMULATIONS = 4000
+SPEED_ROUNDS = 10
 OPTIMUM_INSTANCES = 40
 
 
@@ -74,13 +76,16 @@ def measure_speed() -> None:
         "training": config.search,
         "solving": config.search.for_solving(SIMULATIONS),
     }
-    network = TorchEvaluator(make_network(config))
-    decodes = best_of(lambda: decode_rate(instance))
+    evaluators = (PriorEvaluator(), TorchEvaluator(make_network(config)))
+    searches = [
+        partial(search_rate, instance, evaluator, search)
+        for search in settings.values()
+        for evaluator in evaluators
+    ]
+    decodes, *rates = best_in_turn([partial(decode_rate, instance), *searches], SPEED_ROUNDS)
     print("one simulation in list schedules; n = 30 tasks, p = 4 processors, one core")
     print("           no network (at most 18)  network inline (at most 40)")
-    for name, search in settings.items():
-        prior = best_of(lambda search=search: search_rate(instance, PriorEvaluator(), search))
-        inline = best_of(lambda search=search: search_rate(instance, network, search))
+    for name, prior, inline in zip(settings, rates[::2], rates[1::2], strict=True):
         print(f"{name:9}  {decodes / prior:23.1f}  {decodes / inline:27.1f}")
 
 

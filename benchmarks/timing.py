@@ -1,8 +1,8 @@
 """How the benchmarks measure; no benchmark itself."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-__all__ = ["best_of"]
+__all__ = ["best_in_turn", "best_of"]
 
 REPEATS = 5
 
@@ -10,3 +10,9 @@ REPEATS = 5
 def best_of(measure: Callable[[], float], repeats: int = REPEATS) -> float:
     """Highest of several rates: the one that other work on the machine disturbed least."""
     return max(measure() for _ in range(repeats))
+
+
+def best_in_turn(measures: Sequence[Callable[[], float]], repeats: int) -> list[float]:
+    """``best_of`` each, one after the other in every round: a slow minute touches all of them."""
+    rounds = [[measure() for measure in measures] for _ in range(repeats)]
+    return [max(rates) for rates in zip(*rounds, strict=True)]
