@@ -23,7 +23,7 @@ from dagsched_env import Instance
 SIZES = ((30, 4, 10_000), (100, 8, 5000))
 """Tasks, processors, and simulations of one timed search: some tenths of a second."""
 QUALITY_SIMULATIONS = 4000
-INSTANCES = 40
+INSTANCES = 200
 REPEATS = 20
 
 
