@@ -47,7 +47,7 @@ ROUNDS = 3 * (Cooling(START_TEMPERATURE, END_TEMPERATURE),) + 2 * (
 MOVES_PER_TASK = 20_000
 """Of a chain: with fewer it has one round alone."""
 RULES = MoveRules(pair_share=0.2, cost_bias=4.0, best_place=True, load_weight=8.0)
-"""How the annealing moves; chosen in benchmarks/SEARCH_NOTES.md."""
+"""How the annealing moves, and what it judges moves by; chosen in benchmarks/SEARCH_NOTES.md."""
 UNLIMITED = 2**40
 
 

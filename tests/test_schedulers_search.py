@@ -162,6 +162,8 @@ def test_wrong_options_of_single_searches_are_named(topcuoglu: Instance) -> None
         annealing(topcuoglu, best_place=1)
     with pytest.raises(DAGSchedError, match=r"load_weight is -1: give a number >= 0"):
         annealing(topcuoglu, load_weight=-1)
+    with pytest.raises(DAGSchedError, match=r"load_weight is inf: give a number >= 0, finite"):
+        annealing(topcuoglu, load_weight=np.inf)
     with pytest.raises(DAGSchedError, match="population is 1"):
         genetic(topcuoglu, population=1)
     with pytest.raises(DAGSchedError, match="sigma is 0"):

@@ -1,4 +1,7 @@
-"""Metropolis moves at one temperature; at temperature 0 a descent that also crosses plateaus."""
+"""Metropolis moves at one temperature; at temperature 0 a descent that also crosses plateaus.
+
+Plateaus and descent are those of the makespan, or of the makespan and the load of the processors.
+"""
 
 import math
 from typing import NamedTuple
@@ -70,9 +73,9 @@ def metropolis(
 
     A move that may lengthen the schedule by d ≥ 0 and adds e, which may be negative, to the mean
     load of the processors is made with probability exp(−(d + w e) / temperature), or surely where
-    that is above 1; w follows from ``rules.load_weight``. Returns how many were evaluated. When a
-    schedule is shorter than ``best[0]``, the three ``best`` arrays take over its makespan, order
-    and processors.
+    that is above 1; w follows from ``rules.load_weight`` and the utilisation at the beginning.
+    Returns how many were evaluated. When a schedule is shorter than ``best[0]``, the three ``best``
+    arrays take over its makespan, order and processors.
     """
     n = g.comp.shape[0]
     length = makespan(g, s)

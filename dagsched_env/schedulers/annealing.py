@@ -98,8 +98,7 @@ def _rules(pair_share: float, cost_bias: float, best_place: bool, load_weight: f
         raise DAGSchedError(f"cost_bias is {cost_bias!r}: give a number >= 1")
     if not isinstance(best_place, bool):
         raise DAGSchedError(f"best_place is {best_place!r}: give True or False")
-    number = isinstance(load_weight, int | float) and not isinstance(load_weight, bool)
-    if not number or not 0 <= load_weight < math.inf:
+    if isinstance(load_weight, bool | str) or not 0 <= load_weight < math.inf:
         raise DAGSchedError(f"load_weight is {load_weight!r}: give a number >= 0, finite")
     return MoveRules(float(pair_share), float(cost_bias), best_place, float(load_weight))
 
