@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from oracles import paper_instance
 
 from dagsched_env.instance import Instance
+from helpers.oracles import paper_instance
 
 SOURCES = Path(__file__).parents[1]
 

@@ -1,0 +1,132 @@
+"""``benchmarks/manager_search.py``: its rival is the same search, and it measures."""
+
+import dataclasses
+import importlib
+import re
+import subprocess
+import sys
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+
+from aerl_trainer.config import Config
+from aerl_trainer.records import Task
+from aerl_trainer.search.alone import search_alone
+from aerl_trainer.search.leaves import PriorEvaluator
+from dagsched_env import Instance
+from dagsched_env.generators import TopcuogluGenerator
+from helpers import ROOT
+from helpers.small_runs import problem
+
+BENCHMARKS = ROOT / "benchmarks"
+
+
+def printed_by(script, *options, cwd):
+    command = [sys.executable, str(BENCHMARKS / script), *options]
+    done = subprocess.run(
+        command, cwd=cwd, capture_output=True, text=True, check=False, timeout=200
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def rival(monkeypatch):
+    """The modules of the rival, imported as the script does."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return importlib.import_module("plain_schedule"), importlib.import_module("plain_search")
+
+
+def restricted():
+    """Some tasks may not run everywhere, and transfers have a start-up time."""
+    instance = problem(12, 3, seed=4)
+    comp = instance.comp.copy()
+    comp[::3, 1] = np.inf
+    latency = np.where(np.eye(3), 0.0, 2.5)
+    return Instance(comp, instance.edges, instance.data, latency=latency)
+
+
+def search_plainly(rival, layout, instance, settings, seed):
+    plain_schedule, plain_search = rival
+    tree = getattr(plain_search, layout)({})
+    plain_search.clear(tree.store)
+    given = plain_schedule.Problem(instance)
+    plain_search.search(tree, nullcontext(), given, settings, seed, 0)
+    return tree, plain_search.incumbent(tree.store)
+
+
+@pytest.mark.parametrize("layout", ["EdgeTree", "NodeTree"])
+@pytest.mark.parametrize("best_weight", [1.0, 0.5])
+@pytest.mark.parametrize(
+    "instance",
+    [TopcuogluGenerator(n_tasks=20, n_processors=4)(np.random.default_rng(1)), restricted()],
+    ids=["plain", "restricted"],
+)
+def test_the_rival_grows_the_same_tree(rival, instance, best_weight, layout):
+    # One leaf at a time: only the order of the draws tells a batch from its leaves one by one.
+    settings = dataclasses.replace(
+        Config().search,
+        budget=300,
+        min_trajectories=1,
+        cap_factor=1.0,
+        batch_size=1,
+        best_weight=best_weight,
+    )
+    task = Task(0, 0, instance, 5)
+    tree, report = search_alone(task, PriorEvaluator(), settings, tail_weight=1.0, explore=False)
+    theirs, schedule = search_plainly(rival, layout, instance, settings, 5)
+    ours, width = tree.arrays, int(tree.arrays.n_edges[0])
+    value, edges = theirs.node(())
+    assert [edge["action"] for edge in edges] == ours.edge_action[:width].tolist()
+    assert [edge["visits"] for edge in edges] == ours.edge_visits[:width].tolist()
+    assert [edge["total"] for edge in edges] == pytest.approx(ours.edge_total[:width].tolist())
+    assert value == pytest.approx(ours.raw_value[0])
+    assert schedule.makespan == pytest.approx(report.best_makespan)
+    schedule.validate(instance)
+
+
+@pytest.mark.slow
+def test_the_benchmark_measures_both(tmp_path):
+    minimal = ["--simulations", "40", "--rounds", "1", "--instances", "1", "--actors", "2"]
+    printed = printed_by("manager_search.py", *minimal, cwd=tmp_path)
+    rows = re.findall(r"^(shared tree|rival[\w, ]*?) +([\d.]+) +(\d+)$", printed, re.MULTILINE)
+    assert [name for name, *_ in rows] == [
+        "shared tree",
+        "rival, dict, one process",
+        "rival, Manager, packed",
+        "rival, Manager",
+    ]
+    makespans = [float(makespan) for _, makespan, _ in rows]
+    assert max(makespans) < 1.1 * min(makespans)
+    assert re.search(r"^2 actor\(s\): \d+ times the rival", printed, re.MULTILINE)
+
+
+def documented():
+    """Script and options of every command for a benchmark in the documents."""
+    documents = [*BENCHMARKS.parent.glob("*.md"), *BENCHMARKS.glob("*.md")]
+    for document in documents:
+        for command in re.findall(r"python benchmarks/(\w+\.py[^`|]*)`", document.read_text()):
+            script, *words = command.split()
+            yield script, [word for word in words if word.startswith("--")]
+
+
+@pytest.mark.parametrize("script", sorted({script for script, _ in documented()}))
+def test_documented_commands_have_options_that_exist(script):
+    known = set(re.findall(r"--[\w-]+", printed_by(script, "--help", cwd=BENCHMARKS)))
+    assert {
+        option for name, options in documented() if name == script for option in options
+    } <= known
+
+
+@pytest.mark.slow
+def test_solve_meets_its_rival(tmp_path):
+    few = ["--sizes", "10", "12", "--budgets", "0.05", "--instances", "2", "--jobs", "2"]
+    printed = printed_by("rival.py", *few, cwd=tmp_path)
+    rows = re.findall(
+        r"^ +(\d+) +0\.05 +([\d.]+) +[\d.]+ +(\d+)/(\d+)/(\d+) ", printed, re.MULTILINE
+    )
+    assert [n for n, *_ in rows] == ["10", "12"]
+    for _, ratio, *counts in rows:
+        assert sum(map(int, counts)) == 2
+        assert 0.8 < float(ratio) < 1.2

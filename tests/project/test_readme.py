@@ -1,0 +1,61 @@
+"""The README's Python blocks and shell commands, as a newcomer would type them."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from helpers import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PYTHON_BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+COMMANDS = re.findall(r"^((?:dagsched|aerl) .*)$", README, re.MULTILINE)
+
+
+def run(command: list[str], cwd: Path) -> str:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        command,
+        cwd=cwd,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_readme_has_what_it_promises() -> None:
+    assert len(PYTHON_BLOCKS) == 4
+    assert len(COMMANDS) == 5
+
+
+@pytest.mark.parametrize(
+    "block", PYTHON_BLOCKS, ids=["gymnasium", "maskable_ppo", "vector", "own_problem"]
+)
+def test_python_blocks_print_a_result(block: str, tmp_path: Path) -> None:
+    out = run([sys.executable, "-c", block], tmp_path)
+    assert re.search(r"\d+\.\d+", out.splitlines()[-1])
+
+
+def test_shell_commands_in_their_order(tmp_path: Path) -> None:
+    for command in COMMANDS:
+        assert run(shlex.split(command), tmp_path)
+    assert (tmp_path / "gantt.png").stat().st_size > 10_000
+
+
+def test_links_and_pictures_exist() -> None:
+    for target in re.findall(r"\[[^\]\"]+\]\(([^)#:]+)\)", README):
+        assert (ROOT / target).exists(), target
+
+
+def test_make_targets_exist() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"make ([a-z]+)", README):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target

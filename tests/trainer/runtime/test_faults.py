@@ -1,0 +1,290 @@
+"""Fifty violent deaths at random and at the worst moments: every search still comes to its end.
+
+Victims are actors, the inference worker and the parent. After each round of deaths the searches
+finish with sound trees, nothing is in flight and no lock is held; in the end no process, no shared
+memory and no semaphore is left.
+"""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from aerl_trainer.config import Config
+from aerl_trainer.records import Task
+from aerl_trainer.runtime.local import ProcessPool
+from aerl_trainer.runtime.pool import Finished
+from aerl_trainer.runtime.processes import Backend
+from aerl_trainer.search.leaves import PriorEvaluator, allocate_leaves
+from aerl_trainer.search.tree import SIMS_DONE
+from aerl_trainer.search.worker import SearchWorker
+from aerl_trainer.shared_memory import sweep_stale
+from dagsched_env.schedulers import SCHEDULERS
+from helpers import TESTS
+from helpers.faults import (
+    check_finished,
+    children_of,
+    freeze_when,
+    is_free,
+    is_writing,
+    kill,
+    left_by,
+    locks_of,
+    nap,
+)
+from helpers.small_runs import eventually, is_running, problem, replaced, small_config
+
+pytestmark = pytest.mark.slow
+
+ACTORS, N_TASKS, BATCH = 2, 120, 32
+KILLS = {"prior": 20, "server": 16, "inline": 4}
+GUEST_KILLS, PARENT_KILLS = 4, 6
+BUDGET = {"prior": 10_000, "server": 2000, "inline": 2000}
+"""Simulations of one search, by backend: some tenths of a second."""
+
+Moment = Callable[[ProcessPool, np.random.Generator], int]
+"""Waits for a moment and returns the process to kill in it; that one may stand still."""
+
+
+def test_there_are_fifty_deaths() -> None:
+    assert sum(KILLS.values()) + GUEST_KILLS + PARENT_KILLS == 50
+
+
+# -- moments -------------------------------------------------------------------------------------
+
+
+def reach(pool: ProcessPool, simulations: int) -> None:
+    """Let the search get so far; it may be over by then."""
+    tree = pool.tree(0)
+    while not tree.finished and tree.counter(SIMS_DONE) < simulations:
+        pool.wait(0.001)
+
+
+def one_of(pids: list[int], rng: np.random.Generator) -> int:
+    return int(rng.choice(pids))
+
+
+def living(pool: ProcessPool) -> list[int]:
+    """Children to choose from; the parent may not know yet that the others are dead."""
+    while not (pids := [pid for pid in children(pool) if is_running(pid)]):
+        pool.tend()
+    return pids
+
+
+def children(pool: ProcessPool) -> list[int]:
+    return [*pool.actor_pids(), *pool.server_pids()]
+
+
+def an_actor(pool: ProcessPool, rng: np.random.Generator) -> tuple[int, int]:
+    """Number and pid of one that is at work; the successor of a dead one may not be ready yet."""
+    actor = int(rng.choice(np.flatnonzero(pool.tree(0).arrays.actor_simulations)))
+    return actor, pool.actor_pids()[actor]
+
+
+def anywhere(pool: ProcessPool, rng: np.random.Generator) -> int:
+    nap(rng, 0.3)
+    return one_of(living(pool), rng)
+
+
+def near_the_end(pool: ProcessPool, rng: np.random.Generator) -> int:
+    reach(pool, pool._config.search.budget - int(rng.integers(1, 100)))
+    return one_of(living(pool), rng)
+
+
+def just_started(pool: ProcessPool, rng: np.random.Generator) -> int:
+    """The successor of whoever died last, before or soon after it has read its first message."""
+    before = children(pool)
+    pool.tend()
+    nap(rng, 1.0)
+    return one_of(sorted(set(children(pool)) - set(before)) or living(pool), rng)
+
+
+def holding_the_lock(pool: ProcessPool, rng: np.random.Generator) -> int:
+    actor, pid = an_actor(pool, rng)
+    assert freeze_when(pid, lambda: is_writing(pool, actor))
+    return pid
+
+
+def waiting(pool: ProcessPool) -> list[int]:
+    """Actors whose request has no answer yet."""
+    return [ticket.actor for ticket in pool._arena.waiting(0)]
+
+
+def waiting_for_an_answer(pool: ProcessPool, rng: np.random.Generator) -> int:
+    actor, pid = an_actor(pool, rng)
+    assert freeze_when(pid, lambda: actor in waiting(pool))
+    return pid
+
+
+def answering(pool: ProcessPool, rng: np.random.Generator) -> int:
+    (pid,) = pool.server_pids()
+    assert freeze_when(pid, lambda: bool(waiting(pool)))
+    return pid
+
+
+RANDOM: list[Moment] = [anywhere, near_the_end, just_started]
+WORST: dict[str, list[Moment]] = {
+    "prior": [holding_the_lock, anywhere, holding_the_lock, near_the_end],
+    "server": [answering, waiting_for_an_answer, anywhere, holding_the_lock],
+    "inline": [holding_the_lock, anywhere],
+}
+"""The first deaths of the rounds, while all actors are at work."""
+
+
+# -- rounds --------------------------------------------------------------------------------------
+
+
+@contextmanager
+def pool_of(backend: Backend, **options: Any) -> Iterator[ProcessPool]:
+    """A pool that leaves nothing behind; its actors are ready."""
+    before = left_by(os.getpid())
+    pool = ProcessPool(config_of(backend), N_TASKS, backend=backend, explore=True, **options)
+    try:
+        pool.submit(task(0), 1.0)
+        finish(pool)
+        yield pool
+    finally:
+        pool.close()
+    assert left_by(os.getpid()) == before
+    assert not multiprocessing.active_children()
+
+
+def config_of(backend: Backend) -> Config:
+    config = small_config(run={"actors": ACTORS, "trees_in_flight": 1})
+    return replaced(config, "search", budget=BUDGET[backend], batch_size=BATCH)
+
+
+def task(number: int) -> Task:
+    return Task(number, 0, problem(n=N_TASKS, seed=number), seed=number)
+
+
+def finish(pool: ProcessPool) -> Finished:
+    """The search comes to its end and leaves a sound tree and free locks."""
+    finished: Finished = eventually(lambda: pool.wait(1.0), "a finished tree", 120.0)
+    check_finished(finished, pool._config)
+    pool.release(finished)
+    assert all(is_free(path) for path in locks_of(os.getpid()))
+    return finished
+
+
+@pytest.mark.parametrize(("backend", "deaths"), [("prior", 4), ("server", 4), ("inline", 2)])
+def test_searches_survive_every_death(backend: Backend, deaths: int) -> None:
+    rng = np.random.default_rng([20261121, *backend.encode()])
+    rounds = KILLS[backend] // deaths
+    with pool_of(backend) as pool:
+        for number in range(rounds):
+            heft = SCHEDULERS["heft"](task(number).instance)
+            pool.submit(task(number), 1.0, heft)
+            worst = WORST[backend][number % len(WORST[backend])]
+            reach(pool, 1)
+            for moment in [worst, *rng.choice(np.array(RANDOM), size=deaths - 1)]:
+                kill(moment(pool, rng))
+            finished = finish(pool)
+            assert finished.report.best_makespan <= heft.makespan
+        assert pool.stats().restarts == KILLS[backend]
+
+
+def test_a_guest_survives_the_actors() -> None:
+    """The guest searches in this process and holds the tree's lock in turn with the victims."""
+    rng = np.random.default_rng(4)
+    with pool_of("prior", guests=1) as pool:
+        search = pool._config.search
+        pool.submit(task(0), 1.0)
+        worker = SearchWorker(
+            ACTORS,
+            task(0),
+            pool.tree(0),
+            allocate_leaves(search.batch_size, search.max_children),
+            PriorEvaluator(),
+            search,
+            explore=True,
+            network=False,
+        )
+        moments = sorted(rng.choice(search.budget // 2, size=GUEST_KILLS))
+        while worker.tree.outcome in ("running", "broken"):
+            worker.run_batch(1.0)
+            if moments and worker.tree.counter(SIMS_DONE) >= moments[0]:
+                moments.pop(0)
+                kill(one_of(living(pool), rng))
+            pool.tend()
+        finish(pool)
+        assert pool.stats().restarts == GUEST_KILLS - len(moments) == GUEST_KILLS
+
+
+# -- the parent ----------------------------------------------------------------------------------
+
+PARENT = """
+import sys
+if __name__ == "__main__":  # what stands before this is imported by every child
+    from trainer.runtime.test_faults import N_TASKS, ProcessPool, config_of, replaced, task
+    endless = replaced(config_of(sys.argv[1]), "search", budget=10**6)
+    pool = ProcessPool(endless, N_TASKS, backend=sys.argv[1], explore=True)
+    pool.submit(task(0), 1.0)
+    print(flush=True)
+    pool.wait(600)
+"""
+
+
+@contextmanager
+def parent(script: Path, backend: str) -> Iterator[subprocess.Popen[str]]:
+    environment = os.environ | {"PYTHONPATH": str(TESTS)}
+    with subprocess.Popen(
+        [sys.executable, script, backend],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment,
+        text=True,
+        start_new_session=True,  # a process group of its own
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("seed", range(PARENT_KILLS // 2))
+def test_nothing_outlives_a_killed_parent(seed: int, tmp_path: Path) -> None:
+    """Neither children nor shared memory, from whatever moment on after the first segment.
+
+    Once the whole process group dies at a time, as when a terminal or a container is killed: then
+    nobody is left who would tidy up.
+    """
+    rng = np.random.default_rng([6, seed])
+    script = tmp_path / "parent.py"
+    script.write_text(PARENT)
+    backends = rng.choice(["prior", "server", "inline"], size=2)
+    with parent(script, backends[0]) as starting, parent(script, backends[1]) as searching:
+        assert searching.stdout is not None
+        eventually(lambda: locks_of(starting.pid), "shared memory")
+        orphans = bereave(starting, rng, 0.3)
+        searching.stdout.readline()
+        orphans += bereave(searching, rng, 3.0, with_its_group=seed == 0)
+        eventually(lambda: not any(map(is_running, orphans)), "the orphans' end")
+        assert seed > 0 or {name.partition(".")[0] for name in left_by(searching.pid)} > {"sem"}
+        sweep_stale()  # what the resource tracker may have left
+        assert left_by(starting.pid) == left_by(searching.pid) == []
+
+
+def bereave(
+    process: subprocess.Popen[str],
+    rng: np.random.Generator,
+    longest_s: float,
+    *,
+    with_its_group: bool = False,
+) -> list[int]:
+    """Kill a parent at a random moment; returns the children that it had."""
+    nap(rng, longest_s)
+    process.send_signal(signal.SIGSTOP)  # no further children
+    orphans = children_of(process.pid)
+    if with_its_group:
+        os.killpg(process.pid, signal.SIGKILL)
+    kill(process.pid)
+    return orphans

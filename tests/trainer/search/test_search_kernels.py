@@ -1,0 +1,512 @@
+"""Kernels of the searches over order × assignment against slow references."""
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from dagsched_env.generators import TopcuogluGenerator
+from dagsched_env.instance import Instance
+from dagsched_env.kernels import annealing as annealing_kernels
+from dagsched_env.kernels import decoding, neighbourhood, noisy, pairs
+from dagsched_env.kernels import genetic as genetic_kernels
+from dagsched_env.kernels.annealing import MoveRules
+from dagsched_env.kernels.arrays import InstanceArrays
+from dagsched_env.schedule import Schedule
+from dagsched_env.schedulers.annealing import annealing
+from dagsched_env.schedulers.anytime import execution_order
+from dagsched_env.schedulers.heft import heft
+from dagsched_env.schedulers.walk import SINGLE_TASKS
+from dagsched_env.simulator import replay
+from helpers import references
+from helpers.candidates import Order, is_topological, length, medium_instance, random_candidate
+from helpers.strategies import instances
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@pytest.fixture(scope="module")
+def medium() -> Instance:
+    return medium_instance()
+
+
+# -- decoding ----------------------------------------------------------------------------------
+
+
+@given(instances(), seeds, st.booleans())
+def test_decoding_is_the_replay_of_the_order(
+    instance: Instance, seed: int, insertion: bool
+) -> None:
+    order, processor = random_candidate(instance, np.random.default_rng(seed))
+    decoded = Schedule(*decoding.decode(instance.arrays, order, processor, insertion))
+    decoded.validate(instance)
+    actions = np.stack((order, processor[order]), axis=1)
+    assert decoded == replay(instance, actions, insertion=insertion)
+    reference = references.Partial(instance, insertion=insertion)
+    for task, q in actions.tolist():
+        reference.place(task, q)
+    assert decoded.makespan == pytest.approx(reference.makespan(), rel=1e-12)
+
+
+@given(instances(), seeds)
+def test_the_order_of_execution_never_lengthens_a_schedule(instance: Instance, seed: int) -> None:
+    candidate = random_candidate(instance, np.random.default_rng(seed))
+    decoded = Schedule(*decoding.decode(instance.arrays, *candidate, True))
+    order = execution_order(instance, decoded)
+    assert is_topological(instance, order)
+    appended = length(instance, order, decoded.processor, insertion=False)
+    assert appended <= decoded.makespan
+    assert length(instance, order, decoded.processor, insertion=True) <= appended
+
+
+# -- neighbourhood -----------------------------------------------------------------------------
+
+
+def random_move(
+    g: InstanceArrays,
+    c: neighbourhood.Choices,
+    s: neighbourhood.Solution,
+    rng: np.random.Generator,
+) -> tuple[int, int, int, int, float]:
+    """Task, processor, position, the node before it there, and the estimate."""
+    t = int(rng.integers(g.comp.shape[0]))
+    q = int(rng.choice(c.eligible[t, : c.n_eligible[t]]))
+    first, last, arrival, onward = neighbourhood.surroundings(g, s, t, q)
+    target = int(rng.integers(first, last + 1))
+    previous = neighbourhood.last_before(s, t, q, target)
+    estimate = neighbourhood.estimate(g, s, t, q, previous, arrival, onward)
+    return t, q, target, previous, estimate
+
+
+def make_solution(
+    instance: Instance, order: Order, processor: Order
+) -> tuple[neighbourhood.Choices, neighbourhood.Solution]:
+    arrays = instance.arrays
+    return (
+        neighbourhood.Choices(*neighbourhood.choices(arrays)),
+        neighbourhood.Solution(*neighbourhood.solution(arrays, order, processor)),
+    )
+
+
+@given(instances(), seeds)
+def test_moves_keep_the_schedule_consistent(instance: Instance, seed: int) -> None:
+    """After any number of moves all paths are those of a schedule made from scratch."""
+    rng = np.random.default_rng(seed)
+    g = instance.arrays
+    c, s = make_solution(instance, *random_candidate(instance, rng))
+    for _ in range(12):
+        before = neighbourhood.makespan(g, s)
+        t, q, target, previous, estimate = random_move(g, c, s, rng)
+        neighbourhood.move(g, s, t, q, target, previous)
+        assert (s.position[t], s.processor[t]) == (target, q)
+        assert is_topological(instance, s.order)
+        assert np.isfinite(instance.comp[np.arange(instance.n_tasks), s.processor]).all()
+        after = neighbourhood.makespan(g, s)
+        assert after == length(instance, s.order, s.processor, insertion=False)
+        assert after <= max(before, estimate) * (1 + 1e-12)
+        for ours, fresh in zip(s, neighbourhood.solution(g, s.order, s.processor), strict=True):
+            assert np.array_equal(ours, fresh)
+
+
+@given(instances(), seeds)
+def test_the_estimate_is_exact_where_no_task_is_jumped_over(instance: Instance, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    g = instance.arrays
+    c, s = make_solution(instance, *random_candidate(instance, rng))
+    before = neighbourhood.makespan(g, s)
+    t = int(rng.integers(instance.n_tasks))
+    q = int(rng.choice(c.eligible[t, : c.n_eligible[t]]))
+    target = int(s.position[t])
+    _, _, arrival, onward = neighbourhood.surroundings(g, s, t, q)
+    previous = neighbourhood.last_before(s, t, q, target)
+    estimate = neighbourhood.estimate(g, s, t, q, previous, arrival, onward)
+    neighbourhood.move(g, s, t, q, target, previous)
+    after = neighbourhood.makespan(g, s)
+    if estimate > before:
+        assert after == pytest.approx(estimate, rel=1e-12)
+    else:
+        assert after <= before * (1 + 1e-12)
+
+
+@given(instances(), seeds)
+def test_the_cheapest_place_has_the_least_estimate_of_all_positions(
+    instance: Instance, seed: int
+) -> None:
+    """And its targets are exactly the positions at which the task follows the same node."""
+    rng = np.random.default_rng(seed)
+    g = instance.arrays
+    c, s = make_solution(instance, *random_candidate(instance, rng))
+    for t in range(instance.n_tasks):
+        q = int(rng.choice(c.eligible[t, : c.n_eligible[t]]))
+        first, last, arrival, onward = neighbourhood.surroundings(g, s, t, q)
+        followed = {k: neighbourhood.last_before(s, t, q, k) for k in range(first, last + 1)}
+        estimates = {
+            node: neighbourhood.estimate(g, s, t, q, node, arrival, onward)
+            for node in followed.values()
+        }
+        best = neighbourhood.cheapest_place(g, s, t, q, first, last, arrival, onward)
+        assert best == min(estimates, key=estimates.__getitem__)
+        for node in estimates:
+            low, high = neighbourhood.targets(s, t, node, first, last)
+            assert [k for k in followed if followed[k] == node] == list(range(low, high + 1))
+
+
+def longest_paths(instance: Instance, s: neighbourhood.Solution) -> tuple[list[float], list[float]]:
+    """Finish and rest of every task by repeated relaxation over all arcs."""
+    n = instance.n_tasks
+    cost = [float(instance.comp[t, s.processor[t]]) for t in range(n)]
+    arcs = [
+        (u, v, float(instance.latency[a, b] + data * instance.inv_bandwidth[a, b]) * (a != b))
+        for (u, v), data in zip(instance.edges.tolist(), instance.data.tolist(), strict=True)
+        for a, b in [(s.processor[u], s.processor[v])]
+    ]
+    for q in range(instance.n_processors):
+        own = [t for t in s.order.tolist() if s.processor[t] == q]
+        arcs += [(u, v, 0.0) for u, v in itertools.pairwise(own)]
+    finish, rest = cost.copy(), cost.copy()
+    for _ in range(n):
+        for u, v, transfer in arcs:
+            finish[v] = max(finish[v], finish[u] + transfer + cost[v])
+            rest[u] = max(rest[u], cost[u] + transfer + rest[v])
+    return finish, rest
+
+
+@given(instances(), seeds)
+def test_finish_and_rest_are_longest_paths(instance: Instance, seed: int) -> None:
+    n = instance.n_tasks
+    _, s = make_solution(instance, *random_candidate(instance, np.random.default_rng(seed)))
+    finish, rest = longest_paths(instance, s)
+    assert s.finish[:n] == pytest.approx(finish, rel=1e-12)
+    assert s.rest[:n] == pytest.approx(rest, rel=1e-12)
+    assert not s.finish[n:].any()
+    assert not s.rest[n:].any()
+    assert max(rest) == pytest.approx(neighbourhood.makespan(instance.arrays, s), rel=1e-12)
+
+
+# -- pairs -------------------------------------------------------------------------------------
+
+
+def place_of_a_pair(
+    instance: Instance, s: neighbourhood.Solution, rng: np.random.Generator, ceiling: float
+) -> tuple[int, int, int, bool]:
+    """Try to move the ends of a random edge to a random processor."""
+    u, t = instance.edges[rng.integers(instance.n_edges)].tolist()
+    q = int(rng.integers(instance.n_processors))
+    slots = pairs.Slots(*pairs.slots(instance.n_tasks))
+    length = neighbourhood.makespan(instance.arrays, s)
+    chance, place = rng.random(2)
+    moved = pairs.try_pair(
+        instance.arrays, s, slots, u, t, q, length, length, ceiling, chance, place
+    )
+    return u, t, q, moved
+
+
+@given(instances(), seeds)
+def test_pairs_keep_the_schedule_consistent(instance: Instance, seed: int) -> None:
+    """And never make it longer than the ceiling, or than it was."""
+    assume(instance.n_edges > 0)
+    rng = np.random.default_rng(seed)
+    g = instance.arrays
+    _, s = make_solution(instance, *random_candidate(instance, rng))
+    for _ in range(12):
+        before = neighbourhood.makespan(g, s)
+        ceiling = before * rng.uniform(0.5, 3.0)
+        kept = [array.copy() for array in s]
+        u, t, q, moved = place_of_a_pair(instance, s, rng, ceiling)
+        if not moved:
+            assert all(map(np.array_equal, s, kept))
+            continue
+        assert s.processor[u] == s.processor[t] == q
+        assert (s.position[t], s.after[u]) == (s.position[u] + 1, t)
+        assert is_topological(instance, s.order)
+        assert np.isfinite(instance.comp[[u, t], q]).all()
+        after = neighbourhood.makespan(g, s)
+        assert after == length(instance, s.order, s.processor, insertion=False)
+        assert after <= max(before, ceiling) * (1 + 1e-12)
+        for ours, fresh in zip(s, neighbourhood.solution(g, s.order, s.processor), strict=True):
+            assert np.array_equal(ours, fresh)
+
+
+def test_a_pair_leaves_where_neither_task_can_leave_alone() -> None:
+    """Both run on the slow processor, with an edge that costs more than it would save."""
+    instance = Instance([[5.0, 1.0], [5.0, 1.0]], [(0, 1)], [100.0])
+    order, slow = np.array([0, 1]), np.array([0, 0])
+    _, s = make_solution(instance, order, slow)
+    for t in (0, 1):
+        first, last, arrival, onward = neighbourhood.surroundings(instance.arrays, s, t, 1)
+        assert first == last
+        previous = neighbourhood.last_before(s, t, 1, first)
+        assert neighbourhood.estimate(instance.arrays, s, t, 1, previous, arrival, onward) > 100
+    slots = pairs.Slots(*pairs.slots(2))
+    assert pairs.try_pair(instance.arrays, s, slots, 0, 1, 1, 10.0, 0.0, 10.0, 0.5, 0.5)
+    assert neighbourhood.makespan(instance.arrays, s) == 2.0
+
+
+def test_every_place_of_a_pair_is_reached() -> None:
+    """The pair may go in front of, between, and behind two tasks of the other processor."""
+    comp = [[1.0, 1.0]] * 4
+    instance = Instance(comp, [(0, 1)], [1.0])
+    found = set()
+    for seed in range(200):
+        order, processor = np.array([0, 1, 2, 3]), np.array([0, 0, 1, 1])
+        _, s = make_solution(instance, order, processor)
+        slots = pairs.Slots(*pairs.slots(4))
+        chance, place = np.random.default_rng(seed).random(2)
+        assert pairs.try_pair(instance.arrays, s, slots, 0, 1, 1, 9.0, 0.0, 9.0, chance, place)
+        found.add(tuple(s.order.tolist()))
+    assert found == {(0, 1, 2, 3), (2, 0, 1, 3), (2, 3, 0, 1)}
+
+
+# -- Metropolis --------------------------------------------------------------------------------
+
+
+def two_machines() -> Instance:
+    """One task: 1 on the first processor, 2 on the second."""
+    return Instance([[1.0, 2.0]], [], [])
+
+
+def walk(
+    instance: Instance,
+    temperature: float,
+    moves: int,
+    seed: int,
+    rules: MoveRules = SINGLE_TASKS,
+) -> tuple[neighbourhood.Solution, float, int]:
+    """The state, the best makespan and the evaluations after a walk from HEFT."""
+    schedule = heft(instance)
+    order = execution_order(instance, schedule)
+    c, s = make_solution(instance, order, schedule.processor)
+    uniforms = np.random.default_rng(seed).random(annealing_kernels.UNIFORMS_PER_MOVE * moves)
+    slots = pairs.Slots(*pairs.slots(instance.n_tasks))
+    best = np.array([neighbourhood.makespan(instance.arrays, s)])
+    kept = (best, order.copy(), schedule.processor.copy())
+    g = instance.arrays
+    made = annealing_kernels.metropolis(g, c, s, slots, rules, temperature, moves, uniforms, *kept)
+    assert best[0] == length(instance, kept[1], kept[2], insertion=False)
+    return s, float(best[0]), made
+
+
+def test_a_worse_schedule_is_accepted_with_the_metropolis_probability() -> None:
+    """From makespan 1 to 2 at temperature 1: exp(-1) of the 70 % that change the processor."""
+    ends = [walk(two_machines(), 1.0, 1, seed)[0].processor[0] for seed in range(1500)]
+    expected = (1 - annealing_kernels.STAY) * math.exp(-1)
+    deviation = math.sqrt(expected * (1 - expected) / len(ends))
+    assert np.mean(ends) == pytest.approx(expected, abs=4 * deviation)
+
+
+@pytest.mark.parametrize(
+    ("costs", "longer", "heavier"),
+    [
+        ((1.0, 3.0, math.inf), 0.0, 2.0),
+        ((3.0, 1.0, math.inf), 0.0, -2.0),
+        ((3.0, math.inf, 1.0), 1.0, -2.0),
+        ((1.0, math.inf, 1.0), 1.0, 0.0),
+    ],
+)
+def test_load_counts_beside_the_makespan(
+    costs: tuple[float, ...], longer: float, heavier: float
+) -> None:
+    """Of three processors the last is busy from 0 to 10, the others for 5; task 3 is on the first
+    and moves to the only other one that can run it. Load costs a quarter of its length."""
+    never, temperature, price = math.inf, 1.5, 0.25
+    comp = [[5.0, never, never], [never, 5.0, never], [never, never, 10.0], list(costs)]
+    instance = Instance(comp, [], [])
+    utilisation = (20.0 + costs[0]) / (3 * 10.0)
+    weight = 3 * price / utilisation**annealing_kernels.SHARPNESS
+    rules = SINGLE_TASKS._replace(load_weight=weight)
+    draws = 2000
+    moved = 0
+    for seed in range(draws):
+        c, s = make_solution(instance, np.arange(4), np.array([0, 1, 2, 0]))
+        uniforms = np.random.default_rng(seed).random(annealing_kernels.UNIFORMS_PER_MOVE)
+        uniforms[0] = (3 + 0.99) / 4  # task 3, not passed over
+        kept = (np.array([99.0]), np.arange(4), s.processor.copy())
+        slots = pairs.Slots(*pairs.slots(4))
+        annealing_kernels.metropolis(
+            instance.arrays, c, s, slots, rules, temperature, 1, uniforms, *kept
+        )
+        moved += s.processor[3] != 0
+    worse = longer + price * heavier
+    expected = (1 - annealing_kernels.STAY) * math.exp(-max(worse, 0.0) / temperature)
+    deviation = math.sqrt(expected * (1 - expected) / draws)
+    assert moved / draws == pytest.approx(expected, abs=4 * deviation)
+
+
+def test_a_task_that_cannot_follow_stays_where_load_counts() -> None:
+    """Task 1 cannot run where task 0 might go: its load there is infinite."""
+    instance = Instance([[2.0, 1.0], [1.0, math.inf]], [(0, 1)], [5.0])
+    rules = MoveRules(pair_share=1.0, cost_bias=1.0, best_place=False, load_weight=8.0)
+    s, _, made = walk(instance, 1e9, 50, 0, rules)
+    assert made > 0
+    assert s.processor.tolist() == [0, 0]
+
+
+def test_at_temperature_zero_nothing_gets_longer(medium: Instance) -> None:
+    start = heft(medium).makespan
+    s, best, made = walk(medium, 0.0, 3000, 1)
+    assert made > 1000
+    assert best < start
+    assert neighbourhood.makespan(medium.arrays, s) == pytest.approx(best, rel=1e-9)
+
+
+def test_a_walk_stops_at_its_limit(medium: Instance) -> None:
+    schedule = heft(medium)
+    order = execution_order(medium, schedule)
+    c, s = make_solution(medium, order, schedule.processor)
+    uniforms = np.random.default_rng(0).random(10_000)
+    slots = pairs.Slots(*pairs.slots(medium.n_tasks))
+    kept = (np.zeros(1), order, schedule.processor.copy())
+    made = annealing_kernels.metropolis(
+        medium.arrays, c, s, slots, SINGLE_TASKS, 1.0, 37, uniforms, *kept
+    )
+    assert made == 37
+
+
+@pytest.mark.parametrize("cost_bias", [1.0, 4.0])
+def test_cheap_processors_are_drawn_as_often_as_the_bias_says(cost_bias: float) -> None:
+    """From the second cheapest of four: rank r of the other three has probability
+    ((r + 1) / 3)^(1/bias) - (r / 3)^(1/bias) of what is not kept.
+    """
+    instance = Instance([[3.0, 1.0, np.inf, 2.0, 4.0]], [], [])
+    assert neighbourhood.choices(instance.arrays)[0][0, :4].tolist() == [1, 3, 0, 4]
+    draws = 20_000
+    counts = np.zeros(5)
+    for seed in range(draws):
+        counts[_drawn(instance, 3, seed, cost_bias)] += 1
+    share = np.diff((np.arange(4) / 3) ** (1 / cost_bias)) * (1 - annealing_kernels.STAY)
+    expected = np.array([share[1], share[0], 0.0, annealing_kernels.STAY, share[2]])
+    deviation = np.sqrt(expected * (1 - expected) / draws)
+    assert np.all(np.abs(counts / draws - expected) <= 4 * deviation)
+
+
+def _drawn(instance: Instance, current: int, seed: int, cost_bias: float) -> int:
+    """Where one hot move takes the only task."""
+    c, s = make_solution(instance, np.array([0]), np.array([current]))
+    uniforms = np.random.default_rng(seed).random(annealing_kernels.UNIFORMS_PER_MOVE)
+    kept = (np.array([9.0]), np.array([0]), np.array([0]))
+    slots = pairs.Slots(*pairs.slots(1))
+    rules = SINGLE_TASKS._replace(cost_bias=cost_bias)
+    annealing_kernels.metropolis(instance.arrays, c, s, slots, rules, 1e9, 1, uniforms, *kept)
+    return int(s.processor[0])
+
+
+def test_a_task_alone_takes_the_best_place_on_request() -> None:
+    """Task 1 waits until 10 for task 0: there is room for task 3 before it, not behind it."""
+    never = math.inf
+    comp = [[10.0, never], [never, 1.0], [never, 1.0], [never, 5.0]]
+    instance = Instance(comp, [(0, 1)], [0.0])
+    found = set()
+    for seed in range(40):
+        order = np.array([2, 0, 1, 3])
+        c, s = make_solution(instance, order, np.array([0, 1, 1, 1]))
+        assert neighbourhood.makespan(instance.arrays, s) == 16.0
+        uniforms = np.random.default_rng(seed).random(annealing_kernels.UNIFORMS_PER_MOVE)
+        uniforms[0] = 0.9  # task 3
+        kept = (np.array([99.0]), order, s.processor.copy())
+        slots = pairs.Slots(*pairs.slots(4))
+        rules = SINGLE_TASKS._replace(best_place=True)
+        annealing_kernels.metropolis(instance.arrays, c, s, slots, rules, 1e-9, 1, uniforms, *kept)
+        assert neighbourhood.makespan(instance.arrays, s) == 11.0
+        found.add(s.order.tolist().index(3))
+    assert found == {0}
+
+
+@pytest.mark.parametrize(
+    ("size", "ccr", "options"),
+    [
+        ((100, 4), 0.1, {"load_weight": 8.0}),
+        ((40, 6), 5.0, {"pair_share": 0.2, "cost_bias": 4.0, "best_place": True}),
+    ],
+    ids=["load where no processor is ever idle", "pairs where communication is dear"],
+)
+def test_other_rules_are_worth_it(
+    size: tuple[int, int], ccr: float, options: dict[str, Any]
+) -> None:
+    """On average over several problems, with equally many moves."""
+    n, p = size
+    ratios = []
+    for seed in range(6):
+        draw = TopcuogluGenerator(n_tasks=n, n_processors=p, ccr=ccr, beta=1.0)
+        instance = draw(np.random.default_rng(seed))
+        plain = annealing(instance, max_evaluations=60_000, seed=seed)
+        ours = annealing(instance, max_evaluations=60_000, seed=seed, **options)
+        ratios.append(ours.makespan / plain.makespan)
+    assert np.mean(ratios) < 0.99
+
+
+# -- genetic operators -------------------------------------------------------------------------
+
+
+@given(instances(), seeds)
+def test_genetic_operators_keep_precedence_and_eligibility(instance: Instance, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    parents = [random_candidate(instance, rng) for _ in range(2)]
+    population = genetic_kernels.Population(
+        np.stack([order for order, _ in parents]),
+        np.stack([processor for _, processor in parents]),
+        np.zeros(2),
+    )
+    n = instance.n_tasks
+    order, processor = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    cut = int(rng.integers(n + 1))
+    genetic_kernels.cross(population, 0, 1, cut, order, processor)
+    (mother, from_mother), (father, from_father) = parents
+    head = mother[:cut].tolist()
+    assert order.tolist() == head + [t for t in father.tolist() if t not in head]
+    assert processor.tolist() == [from_mother[t] if t in head else from_father[t] for t in range(n)]
+    c = neighbourhood.Choices(*neighbourhood.choices(instance.arrays))
+    for _ in range(10):
+        genetic_kernels.mutate(instance.arrays, c, order, processor, rng.random(3))
+        assert is_topological(instance, order)
+        assert np.isfinite(instance.comp[np.arange(n), processor]).all()
+
+
+def test_mutation_reaches_every_place_in_the_window() -> None:
+    """Task 1 has its predecessor at place 0 and its successor at place 4."""
+    instance = Instance(np.ones((5, 2)), [(0, 1), (1, 4)], [1, 1])
+    c = neighbourhood.Choices(*neighbourhood.choices(instance.arrays))
+    places, processors = set(), set()
+    for new in np.linspace(0, 0.999, 30):
+        for kind in (0.0, 0.9):
+            order, processor = np.array([0, 1, 2, 3, 4]), np.zeros(5, dtype=np.int64)
+            uniforms = np.array([0.3, kind, new])
+            genetic_kernels.mutate(instance.arrays, c, order, processor, uniforms)
+            places.add(order.tolist().index(1))
+            processors.add(int(processor[1]))
+    assert places == {1, 2, 3}
+    assert processors == {0, 1}
+
+
+# -- noisy lists -------------------------------------------------------------------------------
+
+
+@given(instances(), seeds, st.booleans())
+def test_noisy_lists_are_list_schedules(instance: Instance, seed: int, insertion: bool) -> None:
+    """The reference takes the highest noisy rank among the ready tasks, and the least noisy sum."""
+    n, p = instance.comp.shape
+    noise = np.random.default_rng(seed).standard_normal((2, n + n * p))
+    sigma = 0.2
+    rank = instance.rank_u
+    made = noisy.noisy_lists(instance.arrays, rank, instance.oct, sigma, noise, insertion)
+    for k, arrays in enumerate(zip(*made, strict=True)):
+        schedule = Schedule(*arrays)
+        schedule.validate(instance)
+        if len(set(rank.tolist())) < n:
+            continue  # ties have their own tests
+        partial = references.Partial(instance, insertion=insertion)
+        while ready := partial.ready_tasks():
+            task = max(ready, key=lambda t: rank[t] * (1.0 + sigma * noise[k, t]))
+            score = {
+                q: partial.start(task, q)
+                + instance.comp[task, q]
+                + k * instance.oct[task, q]
+                + sigma / 10.0 * rank.max() * noise[k, n + task * p + q]
+                for q in range(p)
+                if instance.comp[task, q] < math.inf
+            }
+            partial.place(task, min(score, key=score.__getitem__))
+        assert schedule.makespan == pytest.approx(partial.makespan(), rel=1e-9)

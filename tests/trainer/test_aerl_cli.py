@@ -1,0 +1,381 @@
+"""``aerl``: every command on real files, and one line on stderr when something is wrong."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomli_w
+
+from aerl_trainer import cli
+from aerl_trainer import config as settings
+from aerl_trainer.cli import main
+from aerl_trainer.config import Config
+from aerl_trainer.reporting import RunDirectory, read_metrics
+from dagsched_env import io
+from dagsched_env.instance import Instance
+from dagsched_env.schedule import Schedule
+from helpers.small_runs import problem, small_config
+
+SMALL = small_config(
+    run={"actors": 1, "max_steps": 6, "evaluation_simulations": 5}, validator={"interval": 3}
+)
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def write_config(path: Path, config: Config = SMALL) -> Path:
+    path.write_text(tomli_w.dumps(settings.to_dict(config)), encoding="utf-8")
+    return path
+
+
+def fails(capsys: pytest.CaptureFixture[str], *argv: object) -> str:
+    """The one-line error of a command that fails."""
+    assert main([str(word) for word in argv]) == 2
+    output = capsys.readouterr()
+    lines = output.err.splitlines()
+    assert len(lines) == 1, output.err
+    assert lines[0].startswith("aerl: error: ")
+    return lines[0].removeprefix("aerl: error: ")
+
+
+def succeeds(capsys: pytest.CaptureFixture[str], *argv: object) -> str:
+    assert main([str(word) for word in argv]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.fixture
+def instance_file(tmp_path: Path) -> tuple[Path, Instance]:
+    instance = problem(12, 3, seed=4)
+    path = tmp_path / "problem.json"
+    path.write_text(instance.to_json(), encoding="utf-8")
+    return path, instance
+
+
+# -- train ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A run from start to end as a user sees it: its directory and what it printed."""
+    folder = tmp_path_factory.mktemp("cli")
+    command = [sys.executable, "-m", "aerl_trainer", "train", "--run-dir", "run"]
+    command += ["--config", str(write_config(folder / "small.toml")), "--seed", "5"]
+    command += ["--set", "learner.learning_rate=0.002", "search.noise_fraction=0"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == ""
+    return folder / "run", done.stdout
+
+
+def test_train_prints_the_tables(trained: tuple[Path, str]) -> None:
+    _, output = trained
+    assert "heldout: 40 instances, 5 simulations each" in output
+    assert "workflows_small: 3 instances, 5 simulations each" in output
+    for row in ("heft", "best scheduler", "untrained network + search", "trained network + search"):
+        assert output.count(f"│ {row} ") == 2
+
+
+def test_train_says_what_can_be_done_next(trained: tuple[Path, str]) -> None:
+    _, output = trained
+    for command in ("aerl train --resume --run-dir run", "aerl evaluate --checkpoint run"):
+        assert command in output
+    assert "aerl solve montage --checkpoint run" in output
+
+
+def test_train_leaves_results_and_pictures(trained: tuple[Path, str]) -> None:
+    directory, _ = trained
+    results = json.loads((directory / "results.json").read_text(encoding="utf-8"))
+    assert results.keys() == {"heldout", "workflows_small"}
+    for rows in results.values():
+        assert [row["losses"] for row in rows] == [0] * 4
+        assert rows[0]["name"] == "heft"
+    for picture in ("learning_curve.png", "gantt.png"):
+        assert (directory / picture).read_bytes().startswith(PNG)
+    found = read_metrics(directory / "metrics.jsonl")
+    assert [r["step"] for r in found if r["kind"] == "train"] == list(range(1, 7))
+
+
+def test_flags_override_set_overrides_the_file(trained: tuple[Path, str]) -> None:
+    directory, _ = trained
+    saved = settings.load(directory / "config.toml")
+    assert saved.run.seed == 5
+    assert saved.learner.learning_rate == 0.002
+    assert saved.search.noise_fraction == 0
+    assert saved.network == SMALL.network
+    assert saved.curriculum == SMALL.curriculum
+
+
+def test_train_resumes(trained: tuple[Path, str], capsys: pytest.CaptureFixture[str]) -> None:
+    """With the settings of the run, but for those given anew."""
+    directory, _ = trained
+    flags = ("--set", "run.max_steps=9", "run.evaluation_simulations=1")
+    output = succeeds(capsys, "train", "--resume", "--run-dir", directory, *flags)
+    assert "heldout: 40 instances, 1 simulations each" in output
+    found = read_metrics(directory / "metrics.jsonl")
+    assert [r["step"] for r in found if r["kind"] == "train"] == list(range(1, 10))
+    saved = settings.load(RunDirectory(directory).config_file)
+    assert (saved.run.seed, saved.run.max_steps) == (5, 9)
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--set", "search.bugdet=3"], "--set search.bugdet=3: no such setting"),
+        (["--set", "budget"], "--set budget: no such setting; write section.key=value"),
+        (["--set", "search.budget=many"], "search.budget is 'many', of a wrong type"),
+        (["--set", "search.budget=0"], "search.budget must be at least 1"),
+        (["--set", "run.actors=65"], "run.actors must lie in [1, 64]"),
+        (["--minutes", "0"], "run.minutes must be positive"),
+        (["--actors", "-1"], "run.actors must lie in"),
+        (["--seed", "-1"], "run.seed must not be negative"),
+        (["--config", "missing.toml"], "missing.toml: "),
+        (["--resume", "--run-dir", "nowhere"], "nowhere holds no run to resume"),
+    ],
+)
+def test_bad_settings(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    flags: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert message in fails(capsys, "train", *flags)
+    assert list(tmp_path.iterdir()) == [], "nothing has been made"
+
+
+@pytest.mark.parametrize("content", ["[search", "[search]\nbudget = 'x'", "[tree]\n", "\xff"])
+def test_bad_config_files_are_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, content: str
+) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_bytes(content.encode("latin-1"))
+    assert str(path) in fails(capsys, "train", "--config", path, "--run-dir", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_is_not_overwritten(
+    trained: tuple[Path, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory, _ = trained
+    message = fails(capsys, "train", "--run-dir", directory)
+    assert "holds a run already: resume it, or choose another directory" in message
+
+
+def test_a_run_does_not_resume_with_another_network(
+    trained: tuple[Path, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory, _ = trained
+    flags = ("--set", "network.width=12", "inference.backend=inline")
+    message = fails(capsys, "train", "--resume", "--run-dir", directory, *flags)
+    assert "its network is of another size" in message
+
+
+# -- evaluate ------------------------------------------------------------------------------------
+
+
+def test_evaluate_on_suites(trained: tuple[Path, str], capsys: pytest.CaptureFixture[str]) -> None:
+    directory, _ = trained
+    for checkpoint in (directory, directory / "checkpoints" / "last"):
+        command = ("evaluate", "--checkpoint", checkpoint, "--simulations", 5)
+        output = succeeds(capsys, *command, "--suite", "workflows_small")
+        assert "workflows_small: 3 instances, 5 simulations each" in output
+        assert "heldout" not in output
+        assert "trained network + search" in output
+
+
+def test_evaluate_on_files(
+    trained: tuple[Path, str],
+    instance_file: tuple[Path, Instance],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    directory, _ = trained
+    path, _ = instance_file
+    command = (
+        "evaluate",
+        "--checkpoint",
+        directory,
+        "--simulations",
+        5,
+        "--suite",
+        path,
+        "montage",
+    )
+    output = succeeds(capsys, *command)
+    assert "files: 2 instances, 5 simulations each" in output
+
+
+def test_evaluate_needs_what_it_is_given(
+    trained: tuple[Path, str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    directory, _ = trained
+    nowhere, empty = tmp_path / "nowhere", tmp_path / "empty"
+    empty.mkdir()
+    assert f"{nowhere}: no checkpoint" in fails(capsys, "evaluate", "--checkpoint", nowhere)
+    assert "state.json: missing" in fails(capsys, "evaluate", "--checkpoint", empty)
+    given = ("evaluate", "--checkpoint", directory)
+    assert "nothing.json" in fails(capsys, *given, "--suite", tmp_path / "nothing.json")
+    traces = ("--suite", "workflows_small")
+    assert "simulations is 0" in fails(capsys, *given, *traces, "--simulations", 0)
+    damaged = tmp_path / "checkpoints" / "last"
+    damaged.mkdir(parents=True)
+    (damaged / "state.json").write_text("{}")
+    assert "state.json" in fails(capsys, "evaluate", "--checkpoint", tmp_path)
+
+
+# -- solve ---------------------------------------------------------------------------------------
+
+
+def test_solve_writes_schedule_and_gantt(
+    instance_file: tuple[Path, Instance], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path, instance = instance_file
+    out = tmp_path / "schedule.json"
+    for gantt in (tmp_path / "gantt.png", tmp_path / "gantt.svg"):
+        output = succeeds(
+            capsys, "solve", path, "--simulations", 50, "--out", out, "--gantt", gantt
+        )
+        schedule = Schedule.from_json(out.read_text(encoding="utf-8"))
+        schedule.validate(instance)
+        assert schedule.algorithm == "aerl"
+        assert f"makespan      {schedule.makespan:.6g}" in output
+        assert f"SLR {schedule.slr(instance):.4f}" in output
+        bound = float(output.split("lower bound")[1].split()[0])
+        assert instance.lower_bound * (1 - 1e-5) <= bound <= schedule.makespan * (1 + 1e-5)
+        assert str(out) in output
+        assert str(gantt) in output
+    assert (tmp_path / "gantt.png").read_bytes().startswith(PNG)
+    assert "<svg" in (tmp_path / "gantt.svg").read_text(encoding="utf-8")
+
+
+def test_solve_a_bundled_trace_with_and_without_a_network(
+    trained: tuple[Path, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory, _ = trained
+    heft = io.load("montage")
+    for guide in ((), ("--checkpoint", directory)):
+        output = succeeds(capsys, "solve", "montage", "--simulations", 20, "--seed", 3, *guide)
+        makespan = float(output.split()[1])
+        assert heft.lower_bound * 0.999 <= makespan
+
+
+def test_solve_keeps_to_seconds(capsys: pytest.CaptureFixture[str]) -> None:
+    output = succeeds(capsys, "solve", "epigenomics", "--budget", 0.2)
+    assert int(output.split("simulations")[1].split()[0]) > 0
+
+
+def test_solve_is_the_same_for_the_same_seed(
+    instance_file: tuple[Path, Instance], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path, _ = instance_file
+    texts = set()
+    for out in (tmp_path / "a.json", tmp_path / "b.json"):
+        succeeds(capsys, "solve", path, "--simulations", 100, "--seed", 7, "--out", out)
+        texts.add(out.read_text(encoding="utf-8"))
+    assert len(texts) == 1
+
+
+def test_solve_with_several_processes(instance_file: tuple[Path, Instance]) -> None:
+    """From the console script, whose main module the children import again."""
+    path, instance = instance_file
+    script = Path(sys.executable).parent / "aerl"
+    command = [script, "solve", path, "--simulations", "200", "--actors", "2"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert float(done.stdout.split()[1]) >= instance.lower_bound * 0.999
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--simulations", "0"], "simulations is 0: it must be at least 1"),
+        (["--budget", "-1"], "budget_s is -1.0: it must be positive"),
+        (["--actors", "0"], "actors is 0"),
+        (["--checkpoint", "nowhere"], "nowhere: no checkpoint here"),
+        (["--simulations", "5", "--gantt", "gantt.xyz"], "gantt.xyz"),
+        (["--simulations", "5", "--out", "no/such/folder/x.json"], "no/such/folder"),
+    ],
+)
+def test_bad_arguments_of_solve(
+    instance_file: tuple[Path, Instance],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    flags: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert message in fails(capsys, "solve", instance_file[0], *flags)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "problem"),
+        ("", "not JSON"),
+        ("{}", "problem"),
+        ('{"format": "dagsched-instance", "version": 1, "comp": [[1]]}', "'edges'"),
+        (
+            '{"format": "dagsched-instance", "version": 1, "comp": [[1], [1]],'
+            ' "edges": [[0, 1], [1, 0]], "data": [1, 1]}',
+            "cycle",
+        ),
+        ("\x00\xff", "problem"),
+    ],
+)
+def test_bad_files_are_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, content: str | None, message: str
+) -> None:
+    path = tmp_path / "problem.json"
+    if content is not None:
+        path.write_bytes(content.encode("latin-1"))
+    found = fails(capsys, "solve", path)
+    assert message in found
+    assert "problem.json" in found
+
+
+# -- the rest ------------------------------------------------------------------------------------
+
+
+def test_warm_up(capsys: pytest.CaptureFixture[str]) -> None:
+    assert succeeds(capsys, "warm-up") == ""
+
+
+@pytest.mark.parametrize("command", [[], ["train"], ["evaluate"], ["solve"], ["warm-up"]])
+def test_help(capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*command, "--help"])
+    assert ended.value.code == 0
+    output = capsys.readouterr().out
+    assert " ".join(["aerl", *command]) in output
+    if command == ["train"]:
+        for flag in ("--config", "--minutes", "--run-dir", "--resume", "--actors", "--set"):
+            assert flag in output
+
+
+@pytest.mark.parametrize(
+    "argv", [[], ["trian"], ["solve"], ["train", "--minutes", "soon"], ["solve", "x", "--fast"]]
+)
+def test_wrong_usage(capsys: pytest.CaptureFixture[str], argv: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(argv)
+    assert ended.value.code not in (0, None)
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert "Traceback" not in output.err
+    assert output.err
+
+
+def test_ctrl_c_leaves_quietly(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "solve_instance", interrupted)
+    assert main(["solve", "montage"]) == 130
+    assert capsys.readouterr().err == ""

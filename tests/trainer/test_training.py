@@ -1,0 +1,368 @@
+"""Whole runs: reproducible, resumable, and not to be stopped by the death of an actor."""
+
+import dataclasses
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from aerl_trainer import checkpoint
+from aerl_trainer import config as settings
+from aerl_trainer.config import Config
+from aerl_trainer.reporting import RunDirectory, read_metrics
+from aerl_trainer.solver import load_policy
+from aerl_trainer.training import TrainingResult, train
+from dagsched_env.errors import DAGSchedError
+from helpers.small_runs import (
+    eventually,
+    is_running,
+    lockstep_config,
+    set_flags,
+    shared_memory_of,
+    small_config,
+)
+
+CLOCKED = ("time_s", "elapsed_s", "seconds_per_instance")
+"""Fields of the metrics that tell the time."""
+
+PROCESSES = small_config(
+    run={"actors": 2, "max_steps": 12}, validator={"interval": 4}, inference={"backend": "server"}
+)
+
+
+def run(path: Path, config: Config, *, resume: bool = False) -> tuple[TrainingResult, RunDirectory]:
+    directory = RunDirectory(path)
+    return train(config, directory, resume=resume), directory
+
+
+def with_steps(config: Config, steps: int) -> Config:
+    return dataclasses.replace(config, run=dataclasses.replace(config.run, max_steps=steps))
+
+
+def records(directory: RunDirectory) -> list[dict[str, Any]]:
+    """What has happened, without the times; rates are measured by the clock alone."""
+    return [
+        {key: value for key, value in record.items() if key not in CLOCKED}
+        for record in read_metrics(directory.metrics_file)
+        if record["kind"] != "rates"
+    ]
+
+
+def state_of(directory: RunDirectory, name: str = "last") -> checkpoint.Checkpoint:
+    return checkpoint.load(directory.checkpoints / name)
+
+
+def assert_same_checkpoint(one: checkpoint.Checkpoint, other: checkpoint.Checkpoint) -> None:
+    """Weights, optimiser, replay, random state and counters, to the bit."""
+    for group in ("model", "optimizer"):
+        assert one.tensors[group].keys() == other.tensors[group].keys()
+        for name, tensor in one.tensors[group].items():
+            assert tensor.equal(other.tensors[group][name]), name
+    assert one.arrays.keys() == other.arrays.keys()
+    for name, array in one.arrays.items():
+        assert np.array_equal(array, other.arrays[name]), name
+    for key in ("learner", "curriculum", "lifecycle", "tail_weight", "best"):
+        assert one.state[key] == other.state[key], key
+
+
+@pytest.fixture
+def nothing_is_left() -> Iterator[None]:
+    """No child process and no shared memory that was not there before."""
+    before = shared_memory_of(os.getpid())
+    yield
+    assert not multiprocessing.active_children()
+    assert shared_memory_of(os.getpid()) == before
+
+
+# -- in lock-step --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> tuple[TrainingResult, RunDirectory]:
+    """Twenty steps at once."""
+    return run(tmp_path_factory.mktemp("reference") / "run", lockstep_config())
+
+
+def test_a_run_ends_after_its_steps_and_leaves_everything(
+    reference: tuple[TrainingResult, RunDirectory],
+) -> None:
+    result, directory = reference
+    config = lockstep_config()
+    assert result.steps == 20
+    assert not result.interrupted
+    assert result.tasks >= 20 / config.learner.steps_per_task
+    assert settings.load(directory.config_file) == config
+    assert json.loads(directory.system_file.read_text())["cpu_count"] >= 1
+    assert any(directory.tensorboard.iterdir())
+    found = records(directory)
+    kinds = {record["kind"] for record in found}
+    assert kinds == {"train", "search", "validation"}
+    steps = [r["step"] for r in found if r["kind"] == "train"]
+    assert steps == list(range(1, 21))
+    searches = [r for r in found if r["kind"] == "search"]
+    assert [r["task_id"] for r in searches] == list(range(result.tasks))
+    assert all(r["outcome"] in ("complete", "exhausted") for r in searches)
+    assert [r["step"] for r in found if r["kind"] == "validation"] == [0, 5, 10, 15, 20]
+    saved = state_of(directory)
+    assert saved.state["learner"]["steps"] == 20
+    assert saved.state["lifecycle"]["finished"] == result.tasks
+    assert saved.state["lifecycle"]["simulations"] == sum(r["simulations"] for r in searches)
+
+
+def test_the_learner_keeps_to_the_replay_ratio(
+    reference: tuple[TrainingResult, RunDirectory],
+) -> None:
+    """No step before there is enough experience, and at most so many per finished task."""
+    _, directory = reference
+    config = lockstep_config()
+    finished = 0
+    for record in records(directory):
+        finished += record["kind"] == "search"
+        if record["kind"] == "train":
+            assert record["step"] <= config.learner.steps_per_task * finished
+
+
+def test_the_curriculum_advances_when_a_level_is_mastered(
+    reference: tuple[TrainingResult, RunDirectory],
+) -> None:
+    """The first level's threshold is easy, the second's out of reach."""
+    _, directory = reference
+    validations = [r for r in records(directory) if r["kind"] == "validation"]
+    promoted = [r["step"] for r in validations if r["promoted"]]
+    assert len(promoted) == 1
+    assert all(r["level"] == (r["step"] > promoted[0]) for r in validations)
+    assert state_of(directory).state["curriculum"]["level"] == 1
+
+
+def test_the_best_checkpoint_is_that_of_the_best_validation(
+    reference: tuple[TrainingResult, RunDirectory],
+) -> None:
+    _, directory = reference
+    validations = [r for r in records(directory) if r["kind"] == "validation" and r["step"] > 0]
+    best = min(validations, key=lambda r: (-r["level"], r["slr_vs_heft"], r["step"]))
+    saved = state_of(directory, "best")
+    assert saved.state["learner"]["steps"] == best["step"]
+    assert saved.state["best"] == {"level": best["level"], "slr_vs_heft": best["slr_vs_heft"]}
+    for name in ("best", "last"):
+        assert load_policy(directory.checkpoints / name).config == lockstep_config()
+
+
+def test_the_same_seed_gives_the_same_run(
+    reference: tuple[TrainingResult, RunDirectory], tmp_path: Path
+) -> None:
+    result, directory = reference
+    again, other = run(tmp_path / "run", lockstep_config())
+    assert again == result
+    assert records(other) == records(directory)
+    assert_same_checkpoint(state_of(other), state_of(directory))
+
+
+def test_another_seed_gives_another_run(
+    reference: tuple[TrainingResult, RunDirectory], tmp_path: Path
+) -> None:
+    _, directory = reference
+    _, other = run(tmp_path / "run", lockstep_config(run={"seed": 4}))
+    assert records(other) != records(directory)
+
+
+@pytest.mark.parametrize("cut", [10, 5])
+def test_a_resumed_run_is_the_uninterrupted_one(
+    reference: tuple[TrainingResult, RunDirectory], tmp_path: Path, cut: int
+) -> None:
+    """To the bit, as 5 divides both cuts: a resume publishes the weights that it starts with.
+
+    Stopped between two publications, a run searches on with weights a few steps older than those
+    that its resumption begins with.
+    """
+    result, directory = reference
+    _, other = run(tmp_path / "run", with_steps(lockstep_config(), cut))
+    assert state_of(other).state["learner"]["steps"] == cut
+    again, other = run(tmp_path / "run", lockstep_config(), resume=True)
+    assert again == result
+    assert records(other) == records(directory)
+    assert_same_checkpoint(state_of(other), state_of(directory))
+
+
+def test_a_resume_continues_all_counters(tmp_path: Path) -> None:
+    """Also where the cut lies between two publications, and the clock goes on."""
+    first, directory = run(tmp_path / "run", with_steps(lockstep_config(), 7))
+    before = state_of(directory)
+    second, _ = run(tmp_path / "run", with_steps(lockstep_config(), 13), resume=True)
+    after = state_of(directory)
+    assert (first.steps, second.steps) == (7, 13)
+    assert second.tasks == after.state["lifecycle"]["finished"] > first.tasks
+    assert after.state["lifecycle"]["simulations"] > before.state["lifecycle"]["simulations"]
+    assert len(after.arrays["experience_depth"]) > len(before.arrays["experience_depth"])
+    assert after.state["time_s"] > before.state["time_s"]
+    found = read_metrics(directory.metrics_file)
+    assert [r["step"] for r in found if r["kind"] == "train"] == list(range(1, 14))
+    tasks = [r["task_id"] for r in found if r["kind"] == "search"]
+    assert tasks == list(range(second.tasks))
+    times = [r["time_s"] for r in found]
+    assert times == sorted(times)
+
+
+def test_nothing_is_left_to_do(tmp_path: Path) -> None:
+    """Resuming a run that has all its steps changes nothing but adds a checkpoint."""
+    config = with_steps(lockstep_config(), 6)
+    _, directory = run(tmp_path / "run", config)
+    before = state_of(directory)
+    result, _ = run(tmp_path / "run", config, resume=True)
+    assert result.steps == 6
+    assert_same_checkpoint(before, state_of(directory))
+
+
+def test_a_directory_with_a_run_is_not_overwritten(
+    reference: tuple[TrainingResult, RunDirectory],
+) -> None:
+    _, directory = reference
+    before = directory.metrics_file.read_bytes()
+    with pytest.raises(DAGSchedError, match="holds a run already"):
+        train(lockstep_config(), directory)
+    assert directory.metrics_file.read_bytes() == before
+
+
+def test_an_empty_directory_cannot_be_resumed(tmp_path: Path) -> None:
+    with pytest.raises(DAGSchedError, match="no checkpoint to resume from"):
+        run(tmp_path / "run", lockstep_config(), resume=True)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.usefixtures("nothing_is_left")
+@pytest.mark.parametrize("backend", ["inline", "server"])
+def test_a_damaged_checkpoint_is_named(tmp_path: Path, backend: str) -> None:
+    config = with_steps(small_config(inference={"backend": backend}), 1)
+    _, directory = run(tmp_path / "run", lockstep_config(run={"max_steps": 1}))
+    damaged = directory.checkpoints / "last" / "model.safetensors"
+    damaged.write_bytes(damaged.read_bytes()[:-1])
+    with pytest.raises(checkpoint.CheckpointError, match=r"model\.safetensors: truncated"):
+        train(config, directory, resume=True)
+
+
+@pytest.mark.usefixtures("nothing_is_left")
+def test_signal_handlers_and_threads_are_given_back(tmp_path: Path) -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    threads = set(threading.enumerate())
+    run(tmp_path / "run", with_steps(PROCESSES, 3))
+    assert before == [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    assert set(threading.enumerate()) <= threads
+
+
+# -- with processes ------------------------------------------------------------------------------
+
+
+def meanwhile(path: Path, steps: int, do: Callable[[], None]) -> threading.Thread:
+    """Do something as soon as a run has taken so many learner steps."""
+
+    def watch() -> None:
+        metrics = RunDirectory(path).metrics_file
+        eventually(lambda: metrics.exists() and steps_in(metrics) >= steps, f"step {steps}")
+        do()
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    return thread
+
+
+def steps_in(metrics: Path) -> int:
+    return max((r["step"] for r in read_metrics(metrics) if r["kind"] == "train"), default=0)
+
+
+@pytest.mark.usefixtures("nothing_is_left")
+def test_killing_children_does_not_stop_training(tmp_path: Path) -> None:
+    """One actor and the inference worker die in mid-run."""
+    killed = []
+
+    def kill() -> None:
+        for child in multiprocessing.active_children():
+            if child.name in ("actor-0", "inference-0"):
+                killed.append(child.name)
+                os.kill(child.pid or 0, signal.SIGKILL)
+
+    thread = meanwhile(tmp_path / "run", 3, kill)
+    result, directory = run(tmp_path / "run", with_steps(PROCESSES, 20))
+    thread.join()
+    assert sorted(killed) == ["actor-0", "inference-0"]
+    assert result.steps == 20
+    assert not result.interrupted
+    found = records(directory)
+    assert [r["step"] for r in found if r["kind"] == "train"] == list(range(1, 21))
+    assert len({r["task_id"] for r in found if r["kind"] == "search"}) == result.tasks
+    assert state_of(directory).state["learner"]["steps"] == 20
+
+
+def start(path: Path, *flags: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "aerl_trainer", "train", "--run-dir", str(path), *flags]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=path.parent
+    )
+
+
+def wait_for_steps(path: Path, steps: int, process: subprocess.Popen[str]) -> None:
+    metrics = RunDirectory(path).metrics_file
+
+    def ready() -> bool:
+        assert process.poll() is None, process.communicate()[0]
+        return metrics.exists() and steps_in(metrics) >= steps
+
+    eventually(ready, f"step {steps} of {path.name}", timeout_s=120)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_saves_and_leaves_and_the_run_goes_on(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    path = tmp_path / "run"
+    endless = set_flags(small_config(run={"actors": 1, "max_steps": 0}))
+    with start(path, *endless) as process:
+        wait_for_steps(path, 3, process)
+        process.send_signal(number)
+        output, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, output
+    assert "interrupted at step" in output
+    assert f"aerl train --resume --run-dir {path}" in output
+    assert "Traceback" not in output
+    assert shared_memory_of(process.pid) == []
+    steps = state_of(RunDirectory(path)).state["learner"]["steps"]
+    assert steps >= 3
+    result, directory = run(
+        path, with_steps(settings.load(path / "config.toml"), steps + 4), resume=True
+    )
+    assert result.steps == steps + 4
+    trained = [r["step"] for r in records(directory) if r["kind"] == "train"]
+    assert trained == list(range(1, steps + 5))
+
+
+def test_a_killed_run_goes_on_from_its_last_checkpoint(tmp_path: Path) -> None:
+    """SIGKILL: no time to save; what had been saved counts, and the children leave too."""
+    path = tmp_path / "run"
+    config = small_config(run={"actors": 1, "max_steps": 0}, learner={"checkpoint_interval": 2})
+    with start(path, *set_flags(config)) as process:
+        wait_for_steps(path, 5, process)
+        children = children_of(process.pid)
+        process.kill()
+    assert len(children) >= 2
+    eventually(lambda: not any(map(is_running, children)), "the end of the children")
+    saved = state_of(RunDirectory(path)).state["learner"]["steps"]
+    assert saved >= 4
+    result, directory = run(
+        path, with_steps(settings.load(path / "config.toml"), saved + 3), resume=True
+    )
+    assert result.steps == saved + 3
+    trained = [r["step"] for r in records(directory) if r["kind"] == "train"]
+    assert trained == list(range(1, saved + 4)), "abandoned steps are not counted twice"
+    assert shared_memory_of(process.pid) == [], "swept"
+
+
+def children_of(pid: int) -> list[int]:
+    found = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8")
+    return [int(word) for word in found.split()]
