@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from aerl_trainer import checkpoint as checkpoints
 from aerl_trainer import config as settings
-from aerl_trainer.chains import Cooling, run_chains
 from aerl_trainer.checkpoint import CheckpointError
 from aerl_trainer.config import Config
 from aerl_trainer.nn.evaluator import TorchEvaluator, flat_weights
@@ -27,9 +26,9 @@ from aerl_trainer.search.worker import SearchWorker
 from aerl_trainer.seeding import generator
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
-from dagsched_env.kernels.annealing import MoveRules
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import best_of_portfolio
+from dagsched_env.schedulers.simulated_annealing import Cooling, MoveRules, run_chains
 
 __all__ = ["Policy", "SolveResult", "load_policy", "solve"]
 

@@ -25,8 +25,8 @@ from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_text
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import best_of_portfolio
-from dagsched_env.schedulers.annealing import annealing
 from dagsched_env.schedulers.genetic import genetic
+from dagsched_env.schedulers.simulated_annealing import annealing
 from dagsched_env.suites.references import Reference, dump, parse
 
 FILE = Path(dagsched_env.__file__).parent / "data" / "reference_makespans.json"

@@ -13,15 +13,14 @@ import numpy as np
 from dagsched_env import Instance, Schedule
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.kernels.arrays import allocate_state
-from dagsched_env.kernels.dispatch import decode
 from dagsched_env.kernels.jit import kernel
-from dagsched_env.kernels.state import reset
-from dagsched_env.schedulers.annealing import annealing
+from dagsched_env.kernels.state.transitions import place, reset
 from dagsched_env.schedulers.anytime import execution_order
 from dagsched_env.schedulers.genetic import genetic
 from dagsched_env.schedulers.heft import heft
 from dagsched_env.schedulers.hill_climbing import hill_climbing
 from dagsched_env.schedulers.noisy_heft import noisy_heft
+from dagsched_env.schedulers.simulated_annealing import annealing
 
 SEARCHES: tuple[Callable[..., Schedule], ...] = (annealing, genetic, hill_climbing, noisy_heft)
 SIZES = ((30, 4), (100, 8), (300, 8))
@@ -39,7 +38,8 @@ def draw(n: int, p: int, per_ccr: int) -> list[Instance]:
 def _decode_many(g, s, order, processor, times):  # type: ignore[no-untyped-def]
     for _ in range(times):
         reset(g, s)
-        decode(g, s, order, processor, True)
+        for t in order:
+            place(g, s, t, processor[t], True, False)
 
 
 def decode_rate(instance: Instance, times: int = 5000) -> float:

@@ -33,10 +33,10 @@ from aerl_trainer.search.alone import search_alone
 from aerl_trainer.search.leaves import Evaluator, PriorEvaluator
 from dagsched_env import Instance, exact
 from dagsched_env.kernels.arrays import allocate_state
-from dagsched_env.kernels.dispatch import list_schedule
+from dagsched_env.kernels.graph.ranks import order_by_rank
 from dagsched_env.kernels.jit import kernel
-from dagsched_env.kernels.ranks import order_by_rank
-from dagsched_env.kernels.state import reset
+from dagsched_env.kernels.state.completion import best_processor
+from dagsched_env.kernels.state.transitions import place, reset
 from dagsched_env.schedulers import heft
 
 PARTS = ("speed", "actors", "manager", "optimum", "server", "rival")
@@ -49,7 +49,8 @@ OPTIMUM_INSTANCES = 40
 def _decode_many(g, s, order, times):  # type: ignore[no-untyped-def]
     for _ in range(times):
         reset(g, s)
-        list_schedule(g, s, order, True)
+        for t in order:
+            place(g, s, t, best_processor(g, s, t, True), True, False)
 
 
 def decode_rate(instance: Instance, times: int = 20_000) -> float:

@@ -49,5 +49,5 @@ if "DAGSched-v0" not in gymnasium.registry:
     gymnasium.register(
         id="DAGSched-v0",
         entry_point="dagsched_env.env:DAGSchedEnv",
-        vector_entry_point="dagsched_env.vector_env:DAGSchedVectorEnv",
+        vector_entry_point="dagsched_env.vector.env:DAGSchedVectorEnv",
     )

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from dagsched_env.kernels import dispatch
 from dagsched_env.kernels.arrays import Ints
+from dagsched_env.kernels.state import completion
 from dagsched_env.simulator import State
 
 __all__ = [
@@ -141,4 +141,4 @@ def decode(mode: ActionMode, action: Any, state: State) -> tuple[int, int]:
     if not state.is_ready(task):
         return task, 0
     arrays = state.instance.arrays
-    return task, dispatch.best_processor(arrays, state.arrays, task, state.insertion)
+    return task, completion.best_processor(arrays, state.arrays, task, state.insertion)

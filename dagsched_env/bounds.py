@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dagsched_env.instance import Instance
-from dagsched_env.kernels import bounds
 from dagsched_env.kernels.arrays import Floats, InstanceArrays
+from dagsched_env.kernels.graph import bounds
 
 __all__ = ["LowerBounds", "heads", "lower_bounds", "tails"]
 

@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
-from dagsched_env.kernels import execution
 from dagsched_env.kernels.arrays import Floats, Ints
+from dagsched_env.kernels.schedules import execution
 from dagsched_env.schedule import Schedule
 
 __all__ = [

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dagsched_env.errors import FormatError, InvalidInstanceError
-from dagsched_env.kernels import bounds, cost_tables, ranks
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
-from dagsched_env.kernels.graph import compress, topological_order
+from dagsched_env.kernels.graph import bounds, cost_tables, ranks
+from dagsched_env.kernels.graph.csr import compress, topological_order
 
 __all__ = ["Instance"]
 

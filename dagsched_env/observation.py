@@ -28,7 +28,7 @@ from dagsched_env.features import (
     static_features,
 )
 from dagsched_env.instance import Instance
-from dagsched_env.kernels.features import observe
+from dagsched_env.kernels.state.features import observe
 from dagsched_env.simulator import State
 
 __all__ = [

@@ -5,8 +5,8 @@ import numpy.typing as npt
 
 from dagsched_env.errors import IllegalActionError
 from dagsched_env.instance import Instance
-from dagsched_env.kernels import masks, state
 from dagsched_env.kernels.arrays import UNSCHEDULED, Ints, StateArrays, allocate_state
+from dagsched_env.kernels.state import masks, transitions
 from dagsched_env.schedule import Schedule
 
 __all__ = ["State", "replay"]
@@ -24,7 +24,7 @@ class State:
         self.instance = instance
         self.insertion = insertion
         self.arrays: StateArrays = allocate_state(*instance.comp.shape)
-        state.reset(instance.arrays, self.arrays)
+        transitions.reset(instance.arrays, self.arrays)
 
     @property
     def n_scheduled(self) -> int:
@@ -77,7 +77,7 @@ class State:
         reason = self._why_illegal(task, processor)
         if reason:
             raise IllegalActionError(reason)
-        state.place(self.instance.arrays, self.arrays, task, processor, self.insertion, True)
+        transitions.place(self.instance.arrays, self.arrays, task, processor, self.insertion, True)
 
     def undo(self) -> None:
         """Take back the last ``apply``.
@@ -87,12 +87,12 @@ class State:
         """
         if self.n_scheduled == 0:
             raise IllegalActionError("nothing to undo: the schedule is empty")
-        state.remove_last(self.instance.arrays, self.arrays)
+        transitions.remove_last(self.instance.arrays, self.arrays)
 
     def clone(self) -> "State":
         """An independent state with the same partial schedule."""
         twin = State(self.instance, insertion=self.insertion)
-        state.copy_state(self.arrays, twin.arrays)
+        transitions.copy_state(self.arrays, twin.arrays)
         return twin
 
     def schedule(self, *, algorithm: str | None = None) -> Schedule:

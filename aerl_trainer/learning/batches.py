@@ -19,7 +19,7 @@ from aerl_trainer.search.leaves import LeafArrays, allocate_leaves, allocate_scr
 from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import StateArrays
 from dagsched_env.kernels.jit import kernel
-from dagsched_env.kernels.state import place, recompute_bounds, reset
+from dagsched_env.kernels.state.transitions import place, recompute_bounds, reset
 
 __all__ = ["BatchBuilder", "TrainBatch"]
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from aerl_trainer.search.context import SearchContext
 from dagsched_env.kernels.arrays import Floats, Ints, StateArrays
 from dagsched_env.kernels.jit import borrowing, inlined
-from dagsched_env.kernels.timeline import data_ready_time, earliest_slot
+from dagsched_env.kernels.state.timeline import data_ready_time, earliest_slot
 
 __all__ = [
     "INSERTION",

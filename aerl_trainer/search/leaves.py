@@ -17,9 +17,9 @@ from aerl_trainer.search.features import (
 from aerl_trainer.shared_memory import ArraySpec
 from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import UNSCHEDULED, Floats, Ints, StateArrays, allocate_state
-from dagsched_env.kernels.dispatch import complete
 from dagsched_env.kernels.jit import borrowing
-from dagsched_env.kernels.state import copy_state
+from dagsched_env.kernels.state.completion import complete
+from dagsched_env.kernels.state.transitions import copy_state
 
 __all__ = [
     "Evaluator",

@@ -21,9 +21,9 @@ from aerl_trainer.search.tree import BEST_MAKESPAN, NO_EDGE, WRITER, SharedTree,
 from aerl_trainer.seeding import generator
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.kernels.arrays import Floats, StateArrays
-from dagsched_env.kernels.dispatch import complete
 from dagsched_env.kernels.jit import borrowing
-from dagsched_env.kernels.state import copy_state, place, recompute_bounds, reset
+from dagsched_env.kernels.state.completion import complete
+from dagsched_env.kernels.state.transitions import copy_state, place, recompute_bounds, reset
 
 __all__ = ["SearchWorker", "state_after"]
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from dagsched_env import compare, suites
 from dagsched_env.cli.arguments import Commands, add_command
-from dagsched_env.cli.chosen import CP_SAT, NAMES, add_time_limit, choose
 from dagsched_env.cli.progress import bar
+from dagsched_env.cli.schedulers import CP_SAT, NAMES, add_time_limit, choose
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_text

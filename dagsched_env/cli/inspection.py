@@ -7,7 +7,7 @@ from dagsched_env import io
 from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
-from dagsched_env.kernels.graph import depths
+from dagsched_env.kernels.graph.csr import depths
 from dagsched_env.schedule import Schedule
 
 __all__ = ["add_commands", "read_schedule"]

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 from dagsched_env import io, render
 from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command
-from dagsched_env.cli.chosen import CP_SAT, NAMES, add_time_limit, choose
 from dagsched_env.cli.inspection import read_schedule
 from dagsched_env.cli.progress import bar
+from dagsched_env.cli.schedulers import CP_SAT, NAMES, add_time_limit, choose
 from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_text
 from dagsched_env.schedule import Schedule

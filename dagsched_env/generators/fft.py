@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dagsched_env.choices import as_choices, check_choices, draw_choice
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.generators.family import MEAN_COST, GraphFamily, workflow
+from dagsched_env.parameters import as_choices, check_choices, draw_choice
 from dagsched_env.workflow import Workflow
 
 __all__ = ["FFTGenerator"]

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dagsched_env.choices import (
+from dagsched_env.generators.family import GraphFamily, random_weights
+from dagsched_env.parameters import (
     Choices,
     Range,
     as_range,
@@ -14,7 +15,6 @@ from dagsched_env.choices import (
     draw_choice,
     draw_range,
 )
-from dagsched_env.generators.family import GraphFamily, random_weights
 from dagsched_env.workflow import Workflow
 
 __all__ = ["LayeredGenerator"]

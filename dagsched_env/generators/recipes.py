@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from dagsched_env.choices import Range, as_range, check_range, draw_range
 from dagsched_env.errors import DAGSchedError, MissingExtraError
 from dagsched_env.generators.family import GraphFamily, complete
+from dagsched_env.parameters import Range, as_range, check_range, draw_range
 from dagsched_env.workflow import Workflow
 
 __all__ = ["RECIPES", "RecipeGenerator"]

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dagsched_env.choices import (
+from dagsched_env.generators.family import MEAN_COST, GraphFamily, complete, random_weights
+from dagsched_env.instance import Instance
+from dagsched_env.kernels.arrays import Floats, Ints
+from dagsched_env.parameters import (
     Choices,
     Range,
     WholeChoices,
@@ -19,9 +22,6 @@ from dagsched_env.choices import (
     draw_choice,
     draw_range,
 )
-from dagsched_env.generators.family import MEAN_COST, GraphFamily, complete, random_weights
-from dagsched_env.instance import Instance
-from dagsched_env.kernels.arrays import Floats, Ints
 from dagsched_env.workflow import Workflow
 
 __all__ = ["TopcuogluGenerator", "TopcuogluGraphGenerator"]

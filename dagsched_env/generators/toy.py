@@ -4,7 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dagsched_env.choices import (
+from dagsched_env.errors import DAGSchedError
+from dagsched_env.instance import Instance
+from dagsched_env.kernels.arrays import Floats, Ints
+from dagsched_env.parameters import (
     Choices,
     Range,
     WholeChoices,
@@ -16,9 +19,6 @@ from dagsched_env.choices import (
     draw_choice,
     draw_range,
 )
-from dagsched_env.errors import DAGSchedError
-from dagsched_env.instance import Instance
-from dagsched_env.kernels.arrays import Floats, Ints
 from dagsched_env.schedule import Schedule
 
 __all__ = ["ToyGenerator"]

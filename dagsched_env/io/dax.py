@@ -13,7 +13,7 @@ import numpy as np
 from dagsched_env.errors import FormatError
 from dagsched_env.io.numbers import amount
 from dagsched_env.io.transfers import transfers
-from dagsched_env.io.tree import attribute, children, local_name
+from dagsched_env.io.xml_tree import attribute, children, local_name
 from dagsched_env.workflow import Workflow
 
 if TYPE_CHECKING:

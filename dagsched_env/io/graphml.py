@@ -18,7 +18,7 @@ from dagsched_env.io.attributes import (
     interpret,
     node_attributes,
 )
-from dagsched_env.io.tree import attribute, children, local_name
+from dagsched_env.io.xml_tree import attribute, children, local_name
 from dagsched_env.schedule import Schedule
 from dagsched_env.workflow import Workflow
 

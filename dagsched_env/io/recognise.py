@@ -6,7 +6,7 @@ from dagsched_env.io.dot_syntax import starts_like_dot
 from dagsched_env.io.formats import FORMATS, by_suffix
 from dagsched_env.io.numbers import lines
 from dagsched_env.io.source import Source
-from dagsched_env.io.tree import local_name
+from dagsched_env.io.xml_tree import local_name
 
 __all__ = ["check_name", "recognise"]
 

@@ -1,4 +1,13 @@
-"""Numeric kernels: arrays in, arrays out, compiled by numba, no classes and no hidden state.
+"""Numeric kernels: arrays in, arrays out, compiled by numba, no hidden state.
 
-Every kernel also runs as plain Python under ``NUMBA_DISABLE_JIT=1``; the tests use both.
+Every kernel also runs as plain Python under ``NUMBA_DISABLE_JIT=1``; the tests use both. In reading
+order:
+
+- ``jit``: the decorators ``kernel``, ``borrowing`` and ``inlined`` that compile a function;
+- ``arrays``: the groups of arrays that kernels pass around: an instance, a partial schedule;
+- ``graph``: what follows from an instance alone: orders, ranks, tables, lower bounds;
+- ``state``: a partial schedule, its transitions, features and masks;
+- ``lists``: whole list schedules in one call;
+- ``schedules``: from an order and an assignment to a schedule; execution; crossover;
+- ``moves``: moves in a complete schedule, judged by heads and tails.
 """

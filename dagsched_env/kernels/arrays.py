@@ -49,7 +49,7 @@ class InstanceArrays(NamedTuple):
 
 
 class StateArrays(NamedTuple):
-    """A partial schedule; mutated in place by ``kernels.state``.
+    """A partial schedule; mutated in place by ``state.transitions``.
 
     The busy intervals of processor q are ``slot_*[q, :slot_count[q]]``, sorted by time.
     """
@@ -65,13 +65,13 @@ class StateArrays(NamedTuple):
     ready: Ints  # [n] the first counts[1] entries are the ready tasks, in no order
     ready_index: Ints  # [n] position of a ready task in `ready`
     bound: Floats  # [n] lower bound on the finish time of every task
-    touched: npt.NDArray[np.bool_]  # [n] scratch
+    touched: npt.NDArray[np.bool_]  # [n] work space
     counts: Ints  # [2] scheduled tasks, ready tasks
     totals: Floats  # [2] makespan so far, lower bound on the final makespan
 
 
 class Placements(NamedTuple):
-    """The part of a partial schedule that a list scheduler needs; made inside ``kernels.lists``.
+    """The part of a partial schedule that a list scheduler needs; made by ``lists.placements``.
 
     The busy intervals are as in ``StateArrays``.
     """
@@ -86,7 +86,10 @@ class Placements(NamedTuple):
 
 
 def allocate_state(n: int, p: int) -> StateArrays:
-    """Uninitialised state arrays for ``n`` tasks and ``p`` processors; see ``state.reset``."""
+    """State arrays of zeros for ``n`` tasks and ``p`` processors.
+
+    ``transitions.reset`` makes them an empty schedule.
+    """
 
     def ints(*shape: int) -> Ints:
         return np.zeros(shape, dtype=np.int64)

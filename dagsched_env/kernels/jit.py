@@ -1,4 +1,4 @@
-"""The ways in which this project compiles: kernels, some of which borrow, and parts of kernels."""
+"""The decorators by which this project compiles functions."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -10,7 +10,7 @@ __all__ = ["borrowing", "inlined", "kernel"]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 BORROWING: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
-"""The last is numba's, though not of its documents: no reference counts in this function."""
+"""``_nrt`` is an option of numba that its manual does not mention: no reference counts."""
 
 
 def kernel(function: Function) -> Function:
@@ -19,11 +19,11 @@ def kernel(function: Function) -> Function:
 
 
 def borrowing(function: Function) -> Function:
-    """A ``kernel`` that does not count references to the arrays it is given.
+    """A ``kernel`` that does not count references to its arrays.
 
-    Counting takes longer than the work where a short loop reads a struct of many arrays. Such a
-    kernel allocates nothing, which the compiler checks, and must not call what returns a new array,
-    which it does not: that would never be freed.
+    Where a short loop reads a struct of many arrays, counting takes longer than the work. Such a
+    kernel must not allocate, which the compiler checks. It must not call a function that returns a
+    new array either, which the compiler does not check: the array would never be freed.
     """
     return cast(Function, numba.njit(**BORROWING)(function))
 
@@ -31,7 +31,7 @@ def borrowing(function: Function) -> Function:
 def inlined(function: Function) -> Function:
     """Compile as a part of every kernel that calls it.
 
-    For helpers of inner loops that take a struct of arrays: a call counts references to all of
-    them, which costs more than a short helper does.
+    For short helpers of inner loops that take a struct of arrays: a call counts references to all
+    of them, which takes longer than the helper itself.
     """
     return cast(Function, numba.njit(inline="always")(function))

@@ -10,7 +10,7 @@ name.
 from dagsched_env.platforms.ccr import ccr
 from dagsched_env.platforms.clustered import Clustered
 from dagsched_env.platforms.cpu_gpu import CpuGpu
-from dagsched_env.platforms.drawn import Platform, RandomPlatform
+from dagsched_env.platforms.machines import Platform, RandomPlatform
 from dagsched_env.platforms.model import PlatformModel
 from dagsched_env.platforms.named import PLATFORMS
 from dagsched_env.platforms.related import Related

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dagsched_env.choices import Choices, WholeChoices, check_choices, draw_choice
 from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Floats
+from dagsched_env.parameters import Choices, WholeChoices, check_choices, draw_choice
 from dagsched_env.platforms.altered import altered
 from dagsched_env.platforms.ccr import mean_communication
 from dagsched_env.platforms.model import PlatformModel

@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dagsched_env.choices import (
+from dagsched_env.errors import DAGSchedError
+from dagsched_env.instance import Instance
+from dagsched_env.kernels.arrays import Floats
+from dagsched_env.parameters import (
     Choices,
     WholeChoices,
     as_choices,
@@ -15,9 +18,6 @@ from dagsched_env.choices import (
     check_number,
     draw_choice,
 )
-from dagsched_env.errors import DAGSchedError
-from dagsched_env.instance import Instance
-from dagsched_env.kernels.arrays import Floats
 from dagsched_env.platforms.ccr import scale_to_ccr
 from dagsched_env.workflow import Workflow
 

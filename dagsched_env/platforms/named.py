@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from dagsched_env.choices import Choices, WholeChoices
+from dagsched_env.parameters import Choices, WholeChoices
 from dagsched_env.platforms.clustered import Clustered
 from dagsched_env.platforms.cpu_gpu import CpuGpu
 from dagsched_env.platforms.model import PlatformModel

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dagsched_env.choices import Choices, check_choices, draw_choice
 from dagsched_env.instance import Instance
+from dagsched_env.parameters import Choices, check_choices, draw_choice
 from dagsched_env.platforms.altered import altered
 from dagsched_env.platforms.ccr import ccr
 from dagsched_env.platforms.model import PlatformModel

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dagsched_env.choices import Choices, WholeChoices, as_choices, check_choices, draw_choice
 from dagsched_env.instance import Instance
+from dagsched_env.parameters import Choices, WholeChoices, as_choices, check_choices, draw_choice
 from dagsched_env.platforms.ccr import scale_to_ccr
 from dagsched_env.workflow import Workflow
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
-from dagsched_env.kernels.graph import depths
+from dagsched_env.kernels.graph.csr import depths
 from dagsched_env.render.canvas import (
     ACCENT,
     GRID,

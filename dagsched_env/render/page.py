@@ -7,7 +7,7 @@ from pathlib import Path
 from dagsched_env.critical import critical_chain
 from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_text
-from dagsched_env.kernels.graph import depths
+from dagsched_env.kernels.graph.csr import depths
 from dagsched_env.render.gantt import require_fit
 from dagsched_env.schedule import Schedule
 

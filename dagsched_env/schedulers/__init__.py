@@ -6,7 +6,6 @@ random placements as the control. All take ``insertion=`` and return a schedule 
 is their key. ``best_of_portfolio`` runs all constructive ones.
 """
 
-from dagsched_env.schedulers.annealing import annealing
 from dagsched_env.schedulers.bil import bil
 from dagsched_env.schedulers.constructive import CONSTRUCTIVE, Scheduler
 from dagsched_env.schedulers.cpop import cpop
@@ -35,6 +34,7 @@ from dagsched_env.schedulers.pets import pets
 from dagsched_env.schedulers.portfolio import best_of_portfolio
 from dagsched_env.schedulers.ppts import ppts
 from dagsched_env.schedulers.random_order import random_order
+from dagsched_env.schedulers.simulated_annealing import annealing
 from dagsched_env.schedulers.sufferage import sufferage
 
 __all__ = [

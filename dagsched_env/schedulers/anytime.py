@@ -12,8 +12,8 @@ import numpy as np
 
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
-from dagsched_env.kernels import decoding
 from dagsched_env.kernels.arrays import Ints
+from dagsched_env.kernels.schedules import decoding
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers.heft import heft
 from dagsched_env.schedulers.peft import peft

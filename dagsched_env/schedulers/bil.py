@@ -4,7 +4,7 @@ Oh, Ha 1996, "A static scheduling heuristic for heterogeneous processors", Euro-
 """
 
 from dagsched_env.instance import Instance
-from dagsched_env.kernels import selection
+from dagsched_env.kernels.lists import selection
 from dagsched_env.schedule import Schedule
 
 __all__ = ["bil"]

@@ -7,9 +7,9 @@ heterogeneous computing", IEEE TPDS 13(3), fig. 5.
 import numpy as np
 
 from dagsched_env.instance import Instance
-from dagsched_env.kernels import lists, orders
 from dagsched_env.kernels.arrays import Ints
-from dagsched_env.kernels.ranks import RANK_TOLERANCE
+from dagsched_env.kernels.graph.ranks import RANK_TOLERANCE
+from dagsched_env.kernels.lists import fixed_order, orders
 from dagsched_env.schedule import Schedule
 
 __all__ = ["cpop"]
@@ -41,7 +41,7 @@ def cpop(instance: Instance, *, insertion: bool = True) -> Schedule:
     costs_to_go[pinned] = np.inf
     costs_to_go[pinned, q] = 0.0
     return Schedule.adopt(
-        *lists.schedule_with_costs_to_go(g, order, costs_to_go, insertion), algorithm="cpop"
+        *fixed_order.schedule_with_costs_to_go(g, order, costs_to_go, insertion), algorithm="cpop"
     )
 
 

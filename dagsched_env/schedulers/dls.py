@@ -10,8 +10,9 @@ import numpy as np
 
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
-from dagsched_env.kernels import ranks, selection
 from dagsched_env.kernels.arrays import Floats
+from dagsched_env.kernels.graph import ranks
+from dagsched_env.kernels.lists import selection
 from dagsched_env.schedule import Schedule
 
 __all__ = ["dls"]

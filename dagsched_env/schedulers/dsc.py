@@ -7,7 +7,9 @@ IEEE TPDS 29(8), for identical processors too.
 """
 
 from dagsched_env.instance import Instance
-from dagsched_env.kernels import clustering, decoding, mapping, ranks
+from dagsched_env.kernels.graph import ranks
+from dagsched_env.kernels.lists import clustering, mapping
+from dagsched_env.kernels.schedules import decoding
 from dagsched_env.schedule import Schedule
 
 __all__ = ["dsc"]

@@ -1,7 +1,7 @@
 """The plainest list scheduler: topological order, earliest finish time."""
 
 from dagsched_env.instance import Instance
-from dagsched_env.kernels import lists
+from dagsched_env.kernels.lists import fixed_order
 from dagsched_env.schedule import Schedule
 
 __all__ = ["eft_greedy"]
@@ -16,5 +16,5 @@ def eft_greedy(instance: Instance, *, insertion: bool = True) -> Schedule:
     """
     order = instance.topological_order.copy()
     return Schedule.adopt(
-        *lists.schedule_in_order(instance.arrays, order, insertion), algorithm="eft_greedy"
+        *fixed_order.schedule_in_order(instance.arrays, order, insertion), algorithm="eft_greedy"
     )

@@ -6,7 +6,8 @@ The baseline of speedup figures, e.g. sec. 5.1 of Topcuoglu, Hariri, Wu 2002, IE
 import numpy as np
 
 from dagsched_env.instance import Instance
-from dagsched_env.kernels import decoding, mapping
+from dagsched_env.kernels.lists import mapping
+from dagsched_env.kernels.schedules import decoding
 from dagsched_env.schedule import Schedule
 
 __all__ = ["fastest_node"]

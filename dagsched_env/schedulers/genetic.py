@@ -1,16 +1,17 @@
 """A genetic algorithm on order × assignment: Wang et al. 1997, JPDC 47(1).
 
-The operators are those of ``kernels.genetic``.
+The operators are those of ``crossover.genetic``.
 """
 
 import numpy as np
 
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
-from dagsched_env.kernels import genetic as kernels
-from dagsched_env.kernels import lists, neighbourhood
 from dagsched_env.kernels.arrays import Placements
-from dagsched_env.kernels.genetic import Population
+from dagsched_env.kernels.graph import eligibility
+from dagsched_env.kernels.lists import placements
+from dagsched_env.kernels.schedules import crossover
+from dagsched_env.kernels.schedules.crossover import Population
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers.anytime import (
     DECODINGS,
@@ -78,8 +79,8 @@ class Evolution:
         n, p = incumbent.instance.comp.shape
         self._incumbent = incumbent
         self._rng = rng
-        self._choices = neighbourhood.Choices(*neighbourhood.choices(incumbent.instance.arrays))
-        self._scratch = Placements(*lists.empty_placements(n, p))
+        self._choices = eligibility.Eligibility(*eligibility.eligibility(incumbent.instance.arrays))
+        self._scratch = Placements(*placements.empty_placements(n, p))
         self._adults = _found(incumbent, rng, size)
         self._next_mother = 0
 
@@ -88,13 +89,13 @@ class Evolution:
         incumbent, adults = self._incumbent, self._adults
         size = adults.makespan.shape[0]
         count = incumbent.budget.grant(min(size, batch_size(incumbent.instance)))
-        kernels.breed(
+        crossover.breed(
             incumbent.instance.arrays,
             self._choices,
             adults,
             self._next_mother,
             self._scratch,
-            self._rng.random((count, kernels.UNIFORMS_PER_CHILD)),
+            self._rng.random((count, crossover.UNIFORMS_PER_CHILD)),
             incumbent.insertion,
         )
         self._next_mother = (self._next_mother + count) % size

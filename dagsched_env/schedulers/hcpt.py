@@ -5,7 +5,8 @@ International Symposium on Parallel and Distributed Computing (ISPDC).
 """
 
 from dagsched_env.instance import Instance
-from dagsched_env.kernels import lists, orders, ranks
+from dagsched_env.kernels.graph import ranks
+from dagsched_env.kernels.lists import fixed_order, orders
 from dagsched_env.schedule import Schedule
 
 __all__ = ["hcpt"]
@@ -25,4 +26,4 @@ def hcpt(instance: Instance, *, insertion: bool = True) -> Schedule:
     by_latest_start = ranks.order_by_rank(instance.rank_u, g.topo_position)
     critical = orders.rank_levels(instance.rank_u + instance.rank_d) == 0
     order = orders.critical_parent_order(g, by_latest_start, critical)
-    return Schedule.adopt(*lists.schedule_in_order(g, order, insertion), algorithm="hcpt")
+    return Schedule.adopt(*fixed_order.schedule_in_order(g, order, insertion), algorithm="hcpt")

@@ -12,8 +12,8 @@ import numpy as np
 
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
-from dagsched_env.kernels import lists
 from dagsched_env.kernels.arrays import Floats
+from dagsched_env.kernels.lists import fixed_order
 from dagsched_env.schedule import Schedule
 
 __all__ = ["heft"]
@@ -37,7 +37,7 @@ def heft(
     Raises:
         DAGSchedError: no such ``rank``.
     """
-    placements = lists.schedule_by_rank(instance.arrays, _weights(instance, rank), insertion)
+    placements = fixed_order.schedule_by_rank(instance.arrays, _weights(instance, rank), insertion)
     return Schedule.adopt(*placements, algorithm="heft")
 
 

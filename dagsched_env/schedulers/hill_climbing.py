@@ -13,7 +13,7 @@ from dagsched_env.schedulers.anytime import (
     generator,
 )
 from dagsched_env.schedulers.noisy_heft import default_sigma, draw_lists
-from dagsched_env.schedulers.walk import Walk
+from dagsched_env.schedulers.simulated_annealing import Chain
 
 __all__ = ["hill_climbing"]
 
@@ -54,14 +54,14 @@ def hill_climbing(
     incumbent = Incumbent(
         instance, budget, algorithm="hill_climbing", insertion=insertion, trace=trace
     )
-    walk = Walk(incumbent, rng)
+    chain = Chain(incumbent, rng)
     last_improved = 0
     while incumbent.running:
-        if walk.advance(0.0):
+        if chain.advance(0.0):
             last_improved = budget.evaluations
         elif budget.evaluations - last_improved > PATIENCE * instance.n_tasks:
             made = draw_lists(instance, rng, 1, default_sigma(instance), insertion)
             start = Schedule.adopt(*(array[0] for array in made))
-            walk.restart(execution_order(instance, start), start.processor)
+            chain.restart(execution_order(instance, start), start.processor)
             last_improved = budget.evaluations
     return incumbent.schedule

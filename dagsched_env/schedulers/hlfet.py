@@ -5,7 +5,8 @@ Communications of the ACM 17(12).
 """
 
 from dagsched_env.instance import Instance
-from dagsched_env.kernels import lists, ranks
+from dagsched_env.kernels.graph import ranks
+from dagsched_env.kernels.lists import fixed_order
 from dagsched_env.schedule import Schedule
 
 __all__ = ["hlfet"]
@@ -25,4 +26,4 @@ def hlfet(instance: Instance, *, insertion: bool = False) -> Schedule:
     g = instance.arrays
     level = ranks.upward_rank(g, g.mean_comp, False)
     order = ranks.order_by_rank(level, g.topo_position)
-    return Schedule.adopt(*lists.schedule_in_order(g, order, insertion), algorithm="hlfet")
+    return Schedule.adopt(*fixed_order.schedule_in_order(g, order, insertion), algorithm="hlfet")

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dagsched_env.instance import Instance
-from dagsched_env.kernels import cost_tables, lists, orders, ranks
+from dagsched_env.kernels.graph import cost_tables, ranks
+from dagsched_env.kernels.lists import fixed_order, orders
 from dagsched_env.schedule import Schedule
 
 __all__ = ["ipeft"]
@@ -31,7 +32,7 @@ def ipeft(instance: Instance, *, insertion: bool = True) -> Schedule:
     table = cost_tables.critical_cost_table(g, critical)
     table[_critical_parents(instance, critical)] = 0.0
     return Schedule.adopt(
-        *lists.schedule_with_costs_to_go(g, order, table, insertion), algorithm="ipeft"
+        *fixed_order.schedule_with_costs_to_go(g, order, table, insertion), algorithm="ipeft"
     )
 
 

@@ -9,7 +9,7 @@ workflow-based applications in grids", CCGrid.
 import numpy as np
 
 from dagsched_env.instance import Instance
-from dagsched_env.kernels import selection
+from dagsched_env.kernels.lists import selection
 from dagsched_env.schedule import Schedule
 
 __all__ = ["max_min"]

@@ -7,8 +7,8 @@ lists as in Kwok, Ahmad 1996, "Dynamic critical-path scheduling", IEEE TPDS 7(5)
 import numpy as np
 
 from dagsched_env.instance import Instance
-from dagsched_env.kernels import lists, orders
 from dagsched_env.kernels.arrays import Ints
+from dagsched_env.kernels.lists import fixed_order, orders
 from dagsched_env.schedule import Schedule
 
 __all__ = ["mcp"]
@@ -28,7 +28,7 @@ def mcp(instance: Instance, *, insertion: bool = True) -> Schedule:
     """
     order = orders.ready_order(instance.arrays, _by_latest_starts(instance))
     return Schedule.adopt(
-        *lists.schedule_in_order(instance.arrays, order, insertion), algorithm="mcp"
+        *fixed_order.schedule_in_order(instance.arrays, order, insertion), algorithm="mcp"
     )
 
 

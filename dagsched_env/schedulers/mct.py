@@ -6,7 +6,7 @@ independent of sizable variances in run-time predictions", HCW (there "fast gree
 """
 
 from dagsched_env.instance import Instance
-from dagsched_env.kernels import lists
+from dagsched_env.kernels.lists import fixed_order
 from dagsched_env.schedule import Schedule
 
 __all__ = ["mct"]
@@ -23,5 +23,5 @@ def mct(instance: Instance, *, insertion: bool = False) -> Schedule:
     """
     order = instance.topological_order.copy()
     return Schedule.adopt(
-        *lists.schedule_in_order(instance.arrays, order, insertion), algorithm="mct"
+        *fixed_order.schedule_in_order(instance.arrays, order, insertion), algorithm="mct"
     )

@@ -3,8 +3,8 @@
 import numpy as np
 
 from dagsched_env.instance import Instance
-from dagsched_env.kernels import noisy
 from dagsched_env.kernels.arrays import Floats, Ints
+from dagsched_env.kernels.lists import noisy
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers.anytime import (
     DECODINGS,

@@ -6,7 +6,7 @@ sec. 3.
 """
 
 from dagsched_env.instance import Instance
-from dagsched_env.kernels import selection
+from dagsched_env.kernels.lists import selection
 from dagsched_env.schedule import Schedule
 
 __all__ = ["olb"]

@@ -5,7 +5,8 @@ table", IEEE TPDS 25(3), algorithm 1.
 """
 
 from dagsched_env.instance import Instance
-from dagsched_env.kernels import cost_tables, lists, orders, ranks
+from dagsched_env.kernels.graph import cost_tables, ranks
+from dagsched_env.kernels.lists import fixed_order, orders
 from dagsched_env.schedule import Schedule
 
 __all__ = ["peft"]
@@ -22,5 +23,5 @@ def peft(instance: Instance, *, insertion: bool = True) -> Schedule:
     rank = cost_tables.mean_over_eligible(g, instance.oct)
     order = orders.ready_order(g, ranks.order_by_rank(rank, g.topo_position))
     return Schedule.adopt(
-        *lists.schedule_with_costs_to_go(g, order, instance.oct, insertion), algorithm="peft"
+        *fixed_order.schedule_with_costs_to_go(g, order, instance.oct, insertion), algorithm="peft"
     )

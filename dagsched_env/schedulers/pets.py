@@ -8,8 +8,8 @@ Thambidurai, Mahilmannan 2005, ISPDC.
 import numpy as np
 
 from dagsched_env.instance import Instance
-from dagsched_env.kernels import lists, orders
-from dagsched_env.kernels.graph import depths
+from dagsched_env.kernels.graph.csr import depths
+from dagsched_env.kernels.lists import fixed_order, orders
 from dagsched_env.schedule import Schedule
 
 __all__ = ["pets"]
@@ -32,4 +32,4 @@ def pets(instance: Instance, *, insertion: bool = True, rounded: bool = True) ->
     by_cost = orders.rank_levels(-g.mean_comp)
     depth = depths(g.pred_ptr, g.pred_task, g.topo)
     order = np.lexsort((g.topo_position, by_cost, by_rank, depth))
-    return Schedule.adopt(*lists.schedule_in_order(g, order, insertion), algorithm="pets")
+    return Schedule.adopt(*fixed_order.schedule_in_order(g, order, insertion), algorithm="pets")

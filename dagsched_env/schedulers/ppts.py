@@ -5,7 +5,8 @@ Workshops of the 48th International Conference on Parallel Processing (ICPP), ar
 """
 
 from dagsched_env.instance import Instance
-from dagsched_env.kernels import cost_tables, lists, orders, ranks
+from dagsched_env.kernels.graph import cost_tables, ranks
+from dagsched_env.kernels.lists import fixed_order, orders
 from dagsched_env.schedule import Schedule
 
 __all__ = ["ppts"]
@@ -23,5 +24,5 @@ def ppts(instance: Instance, *, insertion: bool = True) -> Schedule:
     rank = cost_tables.mean_over_eligible(g, table)
     order = orders.ready_order(g, ranks.order_by_rank(rank, g.topo_position))
     return Schedule.adopt(
-        *lists.schedule_with_costs_to_go(g, order, table, insertion), algorithm="ppts"
+        *fixed_order.schedule_with_costs_to_go(g, order, table, insertion), algorithm="ppts"
     )

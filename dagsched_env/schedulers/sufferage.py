@@ -8,7 +8,7 @@ et al. 2000, "Heuristics for scheduling parameter sweep applications in grid env
 import numpy as np
 
 from dagsched_env.instance import Instance
-from dagsched_env.kernels import selection
+from dagsched_env.kernels.lists import selection
 from dagsched_env.schedule import Schedule
 
 __all__ = ["sufferage"]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from dagsched_env import DAGSchedEnv, Instance, State
 from dagsched_env.actions import ACTIONS, BY_EFT, decode
-from dagsched_env.kernels.ranks import order_by_rank
+from dagsched_env.kernels.graph.ranks import order_by_rank
 from helpers.strategies import episodes
 
 PAIR = Instance([[2.0, 4.0], [3.0, 1.0]], [(0, 1)], [6.0])

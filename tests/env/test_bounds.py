@@ -9,7 +9,7 @@ from hypothesis import given
 from dagsched_env.bounds import heads, lower_bounds, tails
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.instance import Instance
-from dagsched_env.kernels import bounds
+from dagsched_env.kernels.graph import bounds
 from dagsched_env.schedulers import heft
 from helpers.brute_force import optimum
 from helpers.oracles import GRAPHS, paper_instance

@@ -181,7 +181,7 @@ def heft(instance: Instance, *, insertion: bool = True) -> Partial:
 def tail(
     partial: Partial, priority: np.ndarray, cost_to_go: np.ndarray, sigma: float, noise: np.ndarray
 ) -> float:
-    """Makespan of the randomised completion that ``kernels.dispatch.complete`` describes."""
+    """Makespan of the randomised completion that ``completion.complete`` describes."""
     instance = partial.instance
     n, p = instance.comp.shape
     position = {task: i for i, task in enumerate(instance.topological_order.tolist())}

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from aerl_trainer import solver
-from aerl_trainer.chains import run_chains
 from aerl_trainer.records import Task
 from aerl_trainer.runtime.local import ProcessPool
 from aerl_trainer.search.tree import BEST_MAKESPAN, ROOT, SIMS_DONE, WRITER
@@ -19,6 +18,7 @@ from aerl_trainer.seeding import generator
 from aerl_trainer.solver import solve
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import annealing, best_of_portfolio
+from dagsched_env.schedulers.simulated_annealing import run_chains
 from helpers import TESTS
 from helpers.small_runs import (
     eventually,

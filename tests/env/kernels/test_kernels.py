@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dagsched_env.instance import Instance
-from dagsched_env.kernels import bounds, dispatch, features, graph, masks, ranks, state, timeline
 from dagsched_env.kernels.arrays import StateArrays, allocate_state
+from dagsched_env.kernels.graph import bounds, csr, ranks
+from dagsched_env.kernels.schedules import decoding
+from dagsched_env.kernels.state import completion, features, masks, timeline, transitions
 from helpers import references
 from helpers.oracles import (
     PEFT_OCT,
@@ -41,7 +43,7 @@ def random_processor(instance: Instance, task: int, rng: np.random.Generator) ->
 
 def fresh(instance: Instance) -> StateArrays:
     arrays = allocate_state(*instance.comp.shape)
-    state.reset(instance.arrays, arrays)
+    transitions.reset(instance.arrays, arrays)
     return arrays
 
 
@@ -54,7 +56,7 @@ def partial_pair(
     order = random_topological_order(instance, rng)
     for task in order[: rng.integers(len(order) + 1)].tolist():
         q = random_processor(instance, task, rng)
-        state.place(instance.arrays, arrays, task, q, insertion, True)
+        transitions.place(instance.arrays, arrays, task, q, insertion, True)
         partial.place(task, q)
     return arrays, partial, rng
 
@@ -75,7 +77,7 @@ def assert_same(arrays: StateArrays, partial: references.Partial) -> None:
 
 def test_compress_keeps_the_given_order_in_each_group() -> None:
     keys, values = np.array([2, 0, 2, 0, 2]), np.array([5, 6, 7, 8, 9])
-    ptr, grouped, weights = graph.compress(4, keys, values, np.arange(5.0))
+    ptr, grouped, weights = csr.compress(4, keys, values, np.arange(5.0))
     assert ptr.tolist() == [0, 2, 2, 5, 5]
     assert grouped.tolist() == [6, 8, 5, 7, 9]
     assert weights.tolist() == [1, 3, 0, 2, 4]
@@ -85,9 +87,9 @@ def test_topological_order_is_first_in_first_out_and_stops_at_a_cycle() -> None:
     def order(n: int, edges: list[tuple[int, int]]) -> list[int]:
         sources, targets = np.array(edges, dtype=np.int64).reshape(-1, 2).T.copy()
         weights = np.zeros(len(edges))
-        succ_ptr, succ_task, _ = graph.compress(n, sources, targets, weights)
-        pred_ptr, _, _ = graph.compress(n, targets, sources, weights)
-        return graph.topological_order(succ_ptr, succ_task, pred_ptr).tolist()
+        succ_ptr, succ_task, _ = csr.compress(n, sources, targets, weights)
+        pred_ptr, _, _ = csr.compress(n, targets, sources, weights)
+        return csr.topological_order(succ_ptr, succ_task, pred_ptr).tolist()
 
     assert order(5, [(3, 1), (4, 0), (1, 0), (3, 2)]) == [3, 4, 1, 2, 0]
     assert order(4, [(0, 1), (1, 2), (2, 1), (2, 3)]) == [0]
@@ -158,7 +160,7 @@ def test_exact_gap(gap_instance: Instance, duration: float, start: float) -> Non
     instance = Instance(comp, gap_instance.edges, gap_instance.data)
     arrays = fresh(instance)
     for task, q in ((0, 0), (1, 1), (2, 1)):
-        state.place(instance.arrays, arrays, task, q, True, True)
+        transitions.place(instance.arrays, arrays, task, q, True, True)
     assert arrays.start[2] == start
 
 
@@ -174,7 +176,7 @@ def test_place_and_the_running_bound(episode: tuple[Instance, int, bool]) -> Non
     assert arrays.sequence[: arrays.counts[0]].tolist() == list(partial.placed)
     assert arrays.totals[0] == max([0.0, *arrays.finish[arrays.processor >= 0]])
     running = arrays.bound.copy(), arrays.totals.copy()
-    state.recompute_bounds(instance.arrays, arrays)
+    transitions.recompute_bounds(instance.arrays, arrays)
     assert (running[0] == arrays.bound).all()
     assert (running[1] == arrays.totals).all()
 
@@ -196,15 +198,15 @@ def test_copy_and_remove(episode: tuple[Instance, int, bool]) -> None:
     instance, _, insertion = episode
     arrays, partial, rng = partial_pair(*episode)
     twin = fresh(instance)
-    state.copy_state(arrays, twin)
+    transitions.copy_state(arrays, twin)
     if not partial.ready_tasks():
         return
     task = int(rng.choice(partial.ready_tasks()))
     q = random_processor(instance, task, rng)
-    state.place(instance.arrays, arrays, task, q, insertion, True)
+    transitions.place(instance.arrays, arrays, task, q, insertion, True)
     assert arrays.sequence[arrays.counts[0] - 1] == task
     assert twin.processor[task] == -1
-    state.remove_last(instance.arrays, arrays)
+    transitions.remove_last(instance.arrays, arrays)
     for name in ("processor", "slot_count", "missing", "bound", "counts", "totals"):
         assert (getattr(arrays, name) == getattr(twin, name)).all(), name
     ready = twin.counts[1]
@@ -213,22 +215,23 @@ def test_copy_and_remove(episode: tuple[Instance, int, bool]) -> None:
     assert_same(arrays, partial)
 
 
-# -- dispatch ----------------------------------------------------------------------------------
+# -- completion --------------------------------------------------------------------------------
 
 
 @given(episodes())
-def test_list_schedule_and_decode(episode: tuple[Instance, int, bool]) -> None:
+def test_best_processor_and_decode(episode: tuple[Instance, int, bool]) -> None:
     instance, seed, insertion = episode
     order = random_topological_order(instance, np.random.default_rng(seed))
     partial = references.Partial(instance, insertion=insertion)
     for task in order.tolist():
         partial.place_earliest(task)
     arrays = fresh(instance)
-    dispatch.list_schedule(instance.arrays, arrays, order, insertion)
+    for task in order:
+        q = completion.best_processor(instance.arrays, arrays, task, insertion)
+        transitions.place(instance.arrays, arrays, task, q, insertion, False)
     assert_same(arrays, partial)
-    again = fresh(instance)
-    dispatch.decode(instance.arrays, again, order, arrays.processor, insertion)
-    assert (again.start == arrays.start).all()
+    decoded = decoding.decode(instance.arrays, order, arrays.processor, insertion)
+    assert (decoded[1] == arrays.start).all()
 
 
 @pytest.mark.parametrize("sigma", [0.0, 0.3, 1.0])
@@ -237,9 +240,9 @@ def test_complete(sigma: float, episode: tuple[Instance, int, bool]) -> None:
     instance, _, insertion = episode
     arrays, partial, rng = partial_pair(*episode)
     noise = rng.standard_normal(instance.n_tasks * (1 + instance.n_processors))
-    tail = (np.array(instance.rank_u), np.array(instance.oct), sigma, noise)
-    makespan = dispatch.complete(instance.arrays, arrays, *tail, insertion)
-    assert makespan == pytest.approx(references.tail(partial, *tail), rel=1e-12)
+    inputs = (np.array(instance.rank_u), np.array(instance.oct), sigma, noise)
+    makespan = completion.complete(instance.arrays, arrays, *inputs, insertion)
+    assert makespan == pytest.approx(references.tail(partial, *inputs), rel=1e-12)
     assert_same(arrays, partial)
 
 
@@ -247,13 +250,11 @@ def test_complete(sigma: float, episode: tuple[Instance, int, bool]) -> None:
 
 
 @given(episodes())
-def test_pair_times_and_masks(episode: tuple[Instance, int, bool]) -> None:
+def test_placements_and_masks(episode: tuple[Instance, int, bool]) -> None:
     instance, _, insertion = episode
     arrays, partial, _ = partial_pair(*episode)
     n, p = instance.comp.shape
-    times = np.full((n, p, 3), np.nan)
     legal = np.ones((n, p), dtype=np.bool_)
-    features.pair_times(instance.arrays, arrays, insertion, times)
     masks.legal_pairs(instance.arrays, arrays, legal)
     for task in range(n):
         for q in range(p):
@@ -261,20 +262,19 @@ def test_pair_times_and_masks(episode: tuple[Instance, int, bool]) -> None:
             possible = task in partial.ready_tasks() and cost < np.inf
             assert legal[task, q] == possible
             if not possible:
-                assert times[task, q].tolist() == [0, 0, 0]
                 continue
             start = partial.start(task, q)
             before = max((f for s, f in partial.busy(q) if f <= start), default=0.0)
-            assert times[task, q] == pytest.approx([start, start + cost, start - before])
+            times = features.placement(instance.arrays, arrays, task, q, insertion)
+            assert times == pytest.approx((start, start + cost, start - before))
 
 
 @given(episodes())
-def test_processor_available(episode: tuple[Instance, int, bool]) -> None:
+def test_available(episode: tuple[Instance, int, bool]) -> None:
     arrays, partial, _ = partial_pair(*episode)
-    available = np.full(partial.instance.n_processors, np.nan)
-    features.processor_available(arrays, available)
-    for q, time in enumerate(available.tolist()):
-        assert time == pytest.approx(max((f for _, f in partial.busy(q)), default=0.0))
+    for q in range(partial.instance.n_processors):
+        finish = max((f for _, f in partial.busy(q)), default=0.0)
+        assert features.available(arrays, q) == pytest.approx(finish)
 
 
 @given(episodes())
@@ -288,9 +288,11 @@ def test_dynamic_features_fill_padded_arrays(episode: tuple[Instance, int, bool]
     features.dynamic_features(
         instance.arrays, arrays, insertion, 2.0, 20.0, tasks, processors, pairs
     )
-    times, available = np.zeros((n, p, 3)), np.zeros(p)
-    features.pair_times(instance.arrays, arrays, insertion, times)
-    features.processor_available(arrays, available)
+    available = np.array([features.available(arrays, q) for q in range(p)])
+    times = np.zeros((n, p, 3))
+    for task in partial.ready_tasks():
+        for q in np.flatnonzero(np.isfinite(instance.comp[task])):
+            times[task, q] = features.placement(instance.arrays, arrays, task, q, insertion)
     assert pairs[1:, :n, :p] == pytest.approx(
         np.minimum(times / 2.0, 20.0).transpose(2, 0, 1), rel=1e-6
     )

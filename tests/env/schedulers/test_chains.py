@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aerl_trainer.chains import Cooling, run_chains
 from aerl_trainer.seeding import generator
 from dagsched_env.instance import Instance
-from dagsched_env.kernels.annealing import MoveRules
+from dagsched_env.kernels.moves.metropolis import MoveRules
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import annealing, heft
-from dagsched_env.schedulers.walk import Walk
+from dagsched_env.schedulers.simulated_annealing import Chain, Cooling, run_chains
 from helpers.small_runs import problem
 
 COOLING = Cooling(1.5, 0.3)
@@ -91,12 +90,12 @@ def test_a_chain_with_few_moves_has_the_first_round_alone() -> None:
 def test_every_round_begins_with_the_best_schedule_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[tuple[float, float]] = []
 
-    class Recorded(Walk):
+    class Recorded(Chain):
         def restart(self, order: np.ndarray, processor: np.ndarray) -> None:
             super().restart(order, processor)
             begun.append((self.makespan, self._incumbent.makespan))
 
-    monkeypatch.setattr("aerl_trainer.chains.Walk", Recorded)
+    monkeypatch.setattr("dagsched_env.schedulers.simulated_annealing.rounds.Chain", Recorded)
     rounds = 4 * (COOLING,)
     best = chains(problem(40, 4, 1), [generator(0, "chain")], moves=80_000, rounds=rounds)
     assert len(begun) == 4, "the first is that of the chain itself"
@@ -152,7 +151,7 @@ def test_a_first_chunk_without_a_move_is_no_obstacle() -> None:
         rng.fill = 0.0 if len(drawn) == 1 else None
 
     rng = Watched(before_draw)
-    assert chains(instance, [rng], moves=10).makespan == 5.0
+    assert chains(instance, [rng], moves=10, rounds=2 * (COOLING,)).makespan == 5.0
     assert len(drawn) == 2
 
 

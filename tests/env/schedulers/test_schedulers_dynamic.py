@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
-from dagsched_env.kernels import clustering, decoding, mapping
+from dagsched_env.kernels.lists import clustering, mapping
+from dagsched_env.kernels.schedules import decoding
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers.bil import bil
 from dagsched_env.schedulers.constructive import CONSTRUCTIVE

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
-from dagsched_env.kernels import dispatch, lists, orders, state
 from dagsched_env.kernels.arrays import allocate_state
+from dagsched_env.kernels.lists import fixed_order, orders
+from dagsched_env.kernels.state import completion, transitions
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers.cpop import cpop
 from dagsched_env.schedulers.eft_greedy import eft_greedy
@@ -165,16 +166,20 @@ def test_lists_place_like_the_simulator(seed: int, insertion: bool) -> None:
     rng = np.random.default_rng(seed)
     order = orders.ready_order(instance.arrays, rng.permutation(instance.n_tasks))
     arrays = allocate_state(*instance.comp.shape)
-    state.reset(instance.arrays, arrays)
-    dispatch.list_schedule(instance.arrays, arrays, order, insertion)
-    processor, start, finish = lists.schedule_in_order(instance.arrays, order, insertion)
+    transitions.reset(instance.arrays, arrays)
+    for t in order:
+        q = completion.best_processor(instance.arrays, arrays, t, insertion)
+        transitions.place(instance.arrays, arrays, t, q, insertion, False)
+    processor, start, finish = fixed_order.schedule_in_order(instance.arrays, order, insertion)
     assert (processor == arrays.processor).all()
     assert (start == arrays.start).all()
     assert (finish == arrays.finish).all()
 
 
 def test_adopted_arrays_are_not_copied_and_become_read_only(topcuoglu: Instance) -> None:
-    arrays = lists.schedule_in_order(topcuoglu.arrays, topcuoglu.topological_order.copy(), True)
+    arrays = fixed_order.schedule_in_order(
+        topcuoglu.arrays, topcuoglu.topological_order.copy(), True
+    )
     schedule = Schedule.adopt(*arrays, algorithm="eft_greedy")
     assert schedule.start is arrays[1]
     assert schedule == eft_greedy(topcuoglu)

@@ -17,12 +17,12 @@ from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import anytime
-from dagsched_env.schedulers.annealing import annealing
 from dagsched_env.schedulers.anytime import DECODINGS, MOVES, Improvement, execution_order
 from dagsched_env.schedulers.genetic import genetic
 from dagsched_env.schedulers.heft import heft
 from dagsched_env.schedulers.hill_climbing import hill_climbing
 from dagsched_env.schedulers.noisy_heft import noisy_heft
+from dagsched_env.schedulers.simulated_annealing import annealing
 from helpers import TESTS
 from helpers.candidates import length, medium_instance
 from helpers.oracles import GRAPHS, paper_instance

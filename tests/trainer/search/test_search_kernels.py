@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.instance import Instance
-from dagsched_env.kernels import annealing as annealing_kernels
-from dagsched_env.kernels import decoding, neighbourhood, noisy, pairs
-from dagsched_env.kernels import genetic as genetic_kernels
-from dagsched_env.kernels.annealing import MoveRules
 from dagsched_env.kernels.arrays import InstanceArrays
+from dagsched_env.kernels.graph import eligibility
+from dagsched_env.kernels.lists import noisy
+from dagsched_env.kernels.moves import metropolis, pairs, single, solution
+from dagsched_env.kernels.moves.metropolis import MoveRules
+from dagsched_env.kernels.schedules import crossover, decoding
 from dagsched_env.schedule import Schedule
-from dagsched_env.schedulers.annealing import annealing
 from dagsched_env.schedulers.anytime import execution_order
 from dagsched_env.schedulers.heft import heft
-from dagsched_env.schedulers.walk import SINGLE_TASKS
+from dagsched_env.schedulers.simulated_annealing import SINGLE_TASKS, annealing
 from dagsched_env.simulator import replay
 from helpers import references
 from helpers.candidates import Order, is_topological, length, medium_instance, random_candidate
@@ -68,27 +68,27 @@ def test_the_order_of_execution_never_lengthens_a_schedule(instance: Instance, s
 
 def random_move(
     g: InstanceArrays,
-    c: neighbourhood.Choices,
-    s: neighbourhood.Solution,
+    c: eligibility.Eligibility,
+    s: solution.Solution,
     rng: np.random.Generator,
 ) -> tuple[int, int, int, int, float]:
     """Task, processor, position, the node before it there, and the estimate."""
     t = int(rng.integers(g.comp.shape[0]))
     q = int(rng.choice(c.eligible[t, : c.n_eligible[t]]))
-    first, last, arrival, onward = neighbourhood.surroundings(g, s, t, q)
+    first, last, arrival, onward = single.surroundings(g, s, t, q)
     target = int(rng.integers(first, last + 1))
-    previous = neighbourhood.last_before(s, t, q, target)
-    estimate = neighbourhood.estimate(g, s, t, q, previous, arrival, onward)
+    previous = single.last_before(s, t, q, target)
+    estimate = single.estimate(g, s, t, q, previous, arrival, onward)
     return t, q, target, previous, estimate
 
 
 def make_solution(
     instance: Instance, order: Order, processor: Order
-) -> tuple[neighbourhood.Choices, neighbourhood.Solution]:
+) -> tuple[eligibility.Eligibility, solution.Solution]:
     arrays = instance.arrays
     return (
-        neighbourhood.Choices(*neighbourhood.choices(arrays)),
-        neighbourhood.Solution(*neighbourhood.solution(arrays, order, processor)),
+        eligibility.Eligibility(*eligibility.eligibility(arrays)),
+        solution.Solution(*solution.solution(arrays, order, processor)),
     )
 
 
@@ -99,16 +99,16 @@ def test_moves_keep_the_schedule_consistent(instance: Instance, seed: int) -> No
     g = instance.arrays
     c, s = make_solution(instance, *random_candidate(instance, rng))
     for _ in range(12):
-        before = neighbourhood.makespan(g, s)
+        before = solution.makespan(g, s)
         t, q, target, previous, estimate = random_move(g, c, s, rng)
-        neighbourhood.move(g, s, t, q, target, previous)
+        single.move(g, s, t, q, target, previous)
         assert (s.position[t], s.processor[t]) == (target, q)
         assert is_topological(instance, s.order)
         assert np.isfinite(instance.comp[np.arange(instance.n_tasks), s.processor]).all()
-        after = neighbourhood.makespan(g, s)
+        after = solution.makespan(g, s)
         assert after == length(instance, s.order, s.processor, insertion=False)
         assert after <= max(before, estimate) * (1 + 1e-12)
-        for ours, fresh in zip(s, neighbourhood.solution(g, s.order, s.processor), strict=True):
+        for ours, fresh in zip(s, solution.solution(g, s.order, s.processor), strict=True):
             assert np.array_equal(ours, fresh)
 
 
@@ -117,15 +117,15 @@ def test_the_estimate_is_exact_where_no_task_is_jumped_over(instance: Instance, 
     rng = np.random.default_rng(seed)
     g = instance.arrays
     c, s = make_solution(instance, *random_candidate(instance, rng))
-    before = neighbourhood.makespan(g, s)
+    before = solution.makespan(g, s)
     t = int(rng.integers(instance.n_tasks))
     q = int(rng.choice(c.eligible[t, : c.n_eligible[t]]))
     target = int(s.position[t])
-    _, _, arrival, onward = neighbourhood.surroundings(g, s, t, q)
-    previous = neighbourhood.last_before(s, t, q, target)
-    estimate = neighbourhood.estimate(g, s, t, q, previous, arrival, onward)
-    neighbourhood.move(g, s, t, q, target, previous)
-    after = neighbourhood.makespan(g, s)
+    _, _, arrival, onward = single.surroundings(g, s, t, q)
+    previous = single.last_before(s, t, q, target)
+    estimate = single.estimate(g, s, t, q, previous, arrival, onward)
+    single.move(g, s, t, q, target, previous)
+    after = solution.makespan(g, s)
     if estimate > before:
         assert after == pytest.approx(estimate, rel=1e-12)
     else:
@@ -142,20 +142,19 @@ def test_the_cheapest_place_has_the_least_estimate_of_all_positions(
     c, s = make_solution(instance, *random_candidate(instance, rng))
     for t in range(instance.n_tasks):
         q = int(rng.choice(c.eligible[t, : c.n_eligible[t]]))
-        first, last, arrival, onward = neighbourhood.surroundings(g, s, t, q)
-        followed = {k: neighbourhood.last_before(s, t, q, k) for k in range(first, last + 1)}
+        first, last, arrival, onward = single.surroundings(g, s, t, q)
+        followed = {k: single.last_before(s, t, q, k) for k in range(first, last + 1)}
         estimates = {
-            node: neighbourhood.estimate(g, s, t, q, node, arrival, onward)
-            for node in followed.values()
+            node: single.estimate(g, s, t, q, node, arrival, onward) for node in followed.values()
         }
-        best = neighbourhood.cheapest_place(g, s, t, q, first, last, arrival, onward)
+        best = single.cheapest_place(g, s, t, q, first, last, arrival, onward)
         assert best == min(estimates, key=estimates.__getitem__)
         for node in estimates:
-            low, high = neighbourhood.targets(s, t, node, first, last)
+            low, high = single.targets(s, t, node, first, last)
             assert [k for k in followed if followed[k] == node] == list(range(low, high + 1))
 
 
-def longest_paths(instance: Instance, s: neighbourhood.Solution) -> tuple[list[float], list[float]]:
+def longest_paths(instance: Instance, s: solution.Solution) -> tuple[list[float], list[float]]:
     """Finish and rest of every task by repeated relaxation over all arcs."""
     n = instance.n_tasks
     cost = [float(instance.comp[t, s.processor[t]]) for t in range(n)]
@@ -184,20 +183,20 @@ def test_finish_and_rest_are_longest_paths(instance: Instance, seed: int) -> Non
     assert s.rest[:n] == pytest.approx(rest, rel=1e-12)
     assert not s.finish[n:].any()
     assert not s.rest[n:].any()
-    assert max(rest) == pytest.approx(neighbourhood.makespan(instance.arrays, s), rel=1e-12)
+    assert max(rest) == pytest.approx(solution.makespan(instance.arrays, s), rel=1e-12)
 
 
 # -- pairs -------------------------------------------------------------------------------------
 
 
 def place_of_a_pair(
-    instance: Instance, s: neighbourhood.Solution, rng: np.random.Generator, ceiling: float
+    instance: Instance, s: solution.Solution, rng: np.random.Generator, ceiling: float
 ) -> tuple[int, int, int, bool]:
     """Try to move the ends of a random edge to a random processor."""
     u, t = instance.edges[rng.integers(instance.n_edges)].tolist()
     q = int(rng.integers(instance.n_processors))
-    slots = pairs.Slots(*pairs.slots(instance.n_tasks))
-    length = neighbourhood.makespan(instance.arrays, s)
+    slots = pairs.PairPlaces(*pairs.pair_places(instance.n_tasks))
+    length = solution.makespan(instance.arrays, s)
     chance, place = rng.random(2)
     moved = pairs.try_pair(
         instance.arrays, s, slots, u, t, q, length, length, ceiling, chance, place
@@ -213,7 +212,7 @@ def test_pairs_keep_the_schedule_consistent(instance: Instance, seed: int) -> No
     g = instance.arrays
     _, s = make_solution(instance, *random_candidate(instance, rng))
     for _ in range(12):
-        before = neighbourhood.makespan(g, s)
+        before = solution.makespan(g, s)
         ceiling = before * rng.uniform(0.5, 3.0)
         kept = [array.copy() for array in s]
         u, t, q, moved = place_of_a_pair(instance, s, rng, ceiling)
@@ -224,10 +223,10 @@ def test_pairs_keep_the_schedule_consistent(instance: Instance, seed: int) -> No
         assert (s.position[t], s.after[u]) == (s.position[u] + 1, t)
         assert is_topological(instance, s.order)
         assert np.isfinite(instance.comp[[u, t], q]).all()
-        after = neighbourhood.makespan(g, s)
+        after = solution.makespan(g, s)
         assert after == length(instance, s.order, s.processor, insertion=False)
         assert after <= max(before, ceiling) * (1 + 1e-12)
-        for ours, fresh in zip(s, neighbourhood.solution(g, s.order, s.processor), strict=True):
+        for ours, fresh in zip(s, solution.solution(g, s.order, s.processor), strict=True):
             assert np.array_equal(ours, fresh)
 
 
@@ -237,13 +236,13 @@ def test_a_pair_leaves_where_neither_task_can_leave_alone() -> None:
     order, slow = np.array([0, 1]), np.array([0, 0])
     _, s = make_solution(instance, order, slow)
     for t in (0, 1):
-        first, last, arrival, onward = neighbourhood.surroundings(instance.arrays, s, t, 1)
+        first, last, arrival, onward = single.surroundings(instance.arrays, s, t, 1)
         assert first == last
-        previous = neighbourhood.last_before(s, t, 1, first)
-        assert neighbourhood.estimate(instance.arrays, s, t, 1, previous, arrival, onward) > 100
-    slots = pairs.Slots(*pairs.slots(2))
+        previous = single.last_before(s, t, 1, first)
+        assert single.estimate(instance.arrays, s, t, 1, previous, arrival, onward) > 100
+    slots = pairs.PairPlaces(*pairs.pair_places(2))
     assert pairs.try_pair(instance.arrays, s, slots, 0, 1, 1, 10.0, 0.0, 10.0, 0.5, 0.5)
-    assert neighbourhood.makespan(instance.arrays, s) == 2.0
+    assert solution.makespan(instance.arrays, s) == 2.0
 
 
 def test_every_place_of_a_pair_is_reached() -> None:
@@ -254,7 +253,7 @@ def test_every_place_of_a_pair_is_reached() -> None:
     for seed in range(200):
         order, processor = np.array([0, 1, 2, 3]), np.array([0, 0, 1, 1])
         _, s = make_solution(instance, order, processor)
-        slots = pairs.Slots(*pairs.slots(4))
+        slots = pairs.PairPlaces(*pairs.pair_places(4))
         chance, place = np.random.default_rng(seed).random(2)
         assert pairs.try_pair(instance.arrays, s, slots, 0, 1, 1, 9.0, 0.0, 9.0, chance, place)
         found.add(tuple(s.order.tolist()))
@@ -275,17 +274,17 @@ def walk(
     moves: int,
     seed: int,
     rules: MoveRules = SINGLE_TASKS,
-) -> tuple[neighbourhood.Solution, float, int]:
+) -> tuple[solution.Solution, float, int]:
     """The state, the best makespan and the evaluations after a walk from HEFT."""
     schedule = heft(instance)
     order = execution_order(instance, schedule)
     c, s = make_solution(instance, order, schedule.processor)
-    uniforms = np.random.default_rng(seed).random(annealing_kernels.UNIFORMS_PER_MOVE * moves)
-    slots = pairs.Slots(*pairs.slots(instance.n_tasks))
-    best = np.array([neighbourhood.makespan(instance.arrays, s)])
+    uniforms = np.random.default_rng(seed).random(metropolis.UNIFORMS_PER_MOVE * moves)
+    slots = pairs.PairPlaces(*pairs.pair_places(instance.n_tasks))
+    best = np.array([solution.makespan(instance.arrays, s)])
     kept = (best, order.copy(), schedule.processor.copy())
     g = instance.arrays
-    made = annealing_kernels.metropolis(g, c, s, slots, rules, temperature, moves, uniforms, *kept)
+    made = metropolis.metropolis(g, c, s, slots, rules, temperature, moves, uniforms, *kept)
     assert best[0] == length(instance, kept[1], kept[2], insertion=False)
     return s, float(best[0]), made
 
@@ -293,7 +292,7 @@ def walk(
 def test_a_worse_schedule_is_accepted_with_the_metropolis_probability() -> None:
     """From makespan 1 to 2 at temperature 1: exp(-1) of the 70 % that change the processor."""
     ends = [walk(two_machines(), 1.0, 1, seed)[0].processor[0] for seed in range(1500)]
-    expected = (1 - annealing_kernels.STAY) * math.exp(-1)
+    expected = (1 - metropolis.STAY) * math.exp(-1)
     deviation = math.sqrt(expected * (1 - expected) / len(ends))
     assert np.mean(ends) == pytest.approx(expected, abs=4 * deviation)
 
@@ -316,22 +315,20 @@ def test_load_counts_beside_the_makespan(
     comp = [[5.0, never, never], [never, 5.0, never], [never, never, 10.0], list(costs)]
     instance = Instance(comp, [], [])
     utilisation = (20.0 + costs[0]) / (3 * 10.0)
-    weight = 3 * price / utilisation**annealing_kernels.SHARPNESS
+    weight = 3 * price / utilisation**metropolis.SHARPNESS
     rules = SINGLE_TASKS._replace(load_weight=weight)
     draws = 2000
     moved = 0
     for seed in range(draws):
         c, s = make_solution(instance, np.arange(4), np.array([0, 1, 2, 0]))
-        uniforms = np.random.default_rng(seed).random(annealing_kernels.UNIFORMS_PER_MOVE)
+        uniforms = np.random.default_rng(seed).random(metropolis.UNIFORMS_PER_MOVE)
         uniforms[0] = (3 + 0.99) / 4  # task 3, not passed over
         kept = (np.array([99.0]), np.arange(4), s.processor.copy())
-        slots = pairs.Slots(*pairs.slots(4))
-        annealing_kernels.metropolis(
-            instance.arrays, c, s, slots, rules, temperature, 1, uniforms, *kept
-        )
+        slots = pairs.PairPlaces(*pairs.pair_places(4))
+        metropolis.metropolis(instance.arrays, c, s, slots, rules, temperature, 1, uniforms, *kept)
         moved += s.processor[3] != 0
     worse = longer + price * heavier
-    expected = (1 - annealing_kernels.STAY) * math.exp(-max(worse, 0.0) / temperature)
+    expected = (1 - metropolis.STAY) * math.exp(-max(worse, 0.0) / temperature)
     deviation = math.sqrt(expected * (1 - expected) / draws)
     assert moved / draws == pytest.approx(expected, abs=4 * deviation)
 
@@ -350,7 +347,7 @@ def test_at_temperature_zero_nothing_gets_longer(medium: Instance) -> None:
     s, best, made = walk(medium, 0.0, 3000, 1)
     assert made > 1000
     assert best < start
-    assert neighbourhood.makespan(medium.arrays, s) == pytest.approx(best, rel=1e-9)
+    assert solution.makespan(medium.arrays, s) == pytest.approx(best, rel=1e-9)
 
 
 def test_a_walk_stops_at_its_limit(medium: Instance) -> None:
@@ -358,11 +355,9 @@ def test_a_walk_stops_at_its_limit(medium: Instance) -> None:
     order = execution_order(medium, schedule)
     c, s = make_solution(medium, order, schedule.processor)
     uniforms = np.random.default_rng(0).random(10_000)
-    slots = pairs.Slots(*pairs.slots(medium.n_tasks))
+    slots = pairs.PairPlaces(*pairs.pair_places(medium.n_tasks))
     kept = (np.zeros(1), order, schedule.processor.copy())
-    made = annealing_kernels.metropolis(
-        medium.arrays, c, s, slots, SINGLE_TASKS, 1.0, 37, uniforms, *kept
-    )
+    made = metropolis.metropolis(medium.arrays, c, s, slots, SINGLE_TASKS, 1.0, 37, uniforms, *kept)
     assert made == 37
 
 
@@ -372,13 +367,13 @@ def test_cheap_processors_are_drawn_as_often_as_the_bias_says(cost_bias: float) 
     ((r + 1) / 3)^(1/bias) - (r / 3)^(1/bias) of what is not kept.
     """
     instance = Instance([[3.0, 1.0, np.inf, 2.0, 4.0]], [], [])
-    assert neighbourhood.choices(instance.arrays)[0][0, :4].tolist() == [1, 3, 0, 4]
+    assert eligibility.eligibility(instance.arrays)[0][0, :4].tolist() == [1, 3, 0, 4]
     draws = 20_000
     counts = np.zeros(5)
     for seed in range(draws):
         counts[_drawn(instance, 3, seed, cost_bias)] += 1
-    share = np.diff((np.arange(4) / 3) ** (1 / cost_bias)) * (1 - annealing_kernels.STAY)
-    expected = np.array([share[1], share[0], 0.0, annealing_kernels.STAY, share[2]])
+    share = np.diff((np.arange(4) / 3) ** (1 / cost_bias)) * (1 - metropolis.STAY)
+    expected = np.array([share[1], share[0], 0.0, metropolis.STAY, share[2]])
     deviation = np.sqrt(expected * (1 - expected) / draws)
     assert np.all(np.abs(counts / draws - expected) <= 4 * deviation)
 
@@ -386,11 +381,11 @@ def test_cheap_processors_are_drawn_as_often_as_the_bias_says(cost_bias: float) 
 def _drawn(instance: Instance, current: int, seed: int, cost_bias: float) -> int:
     """Where one hot move takes the only task."""
     c, s = make_solution(instance, np.array([0]), np.array([current]))
-    uniforms = np.random.default_rng(seed).random(annealing_kernels.UNIFORMS_PER_MOVE)
+    uniforms = np.random.default_rng(seed).random(metropolis.UNIFORMS_PER_MOVE)
     kept = (np.array([9.0]), np.array([0]), np.array([0]))
-    slots = pairs.Slots(*pairs.slots(1))
+    slots = pairs.PairPlaces(*pairs.pair_places(1))
     rules = SINGLE_TASKS._replace(cost_bias=cost_bias)
-    annealing_kernels.metropolis(instance.arrays, c, s, slots, rules, 1e9, 1, uniforms, *kept)
+    metropolis.metropolis(instance.arrays, c, s, slots, rules, 1e9, 1, uniforms, *kept)
     return int(s.processor[0])
 
 
@@ -403,14 +398,14 @@ def test_a_task_alone_takes_the_best_place_on_request() -> None:
     for seed in range(40):
         order = np.array([2, 0, 1, 3])
         c, s = make_solution(instance, order, np.array([0, 1, 1, 1]))
-        assert neighbourhood.makespan(instance.arrays, s) == 16.0
-        uniforms = np.random.default_rng(seed).random(annealing_kernels.UNIFORMS_PER_MOVE)
+        assert solution.makespan(instance.arrays, s) == 16.0
+        uniforms = np.random.default_rng(seed).random(metropolis.UNIFORMS_PER_MOVE)
         uniforms[0] = 0.9  # task 3
         kept = (np.array([99.0]), order, s.processor.copy())
-        slots = pairs.Slots(*pairs.slots(4))
+        slots = pairs.PairPlaces(*pairs.pair_places(4))
         rules = SINGLE_TASKS._replace(best_place=True)
-        annealing_kernels.metropolis(instance.arrays, c, s, slots, rules, 1e-9, 1, uniforms, *kept)
-        assert neighbourhood.makespan(instance.arrays, s) == 11.0
+        metropolis.metropolis(instance.arrays, c, s, slots, rules, 1e-9, 1, uniforms, *kept)
+        assert solution.makespan(instance.arrays, s) == 11.0
         found.add(s.order.tolist().index(3))
     assert found == {0}
 
@@ -445,7 +440,7 @@ def test_other_rules_are_worth_it(
 def test_genetic_operators_keep_precedence_and_eligibility(instance: Instance, seed: int) -> None:
     rng = np.random.default_rng(seed)
     parents = [random_candidate(instance, rng) for _ in range(2)]
-    population = genetic_kernels.Population(
+    population = crossover.Population(
         np.stack([order for order, _ in parents]),
         np.stack([processor for _, processor in parents]),
         np.zeros(2),
@@ -453,14 +448,14 @@ def test_genetic_operators_keep_precedence_and_eligibility(instance: Instance, s
     n = instance.n_tasks
     order, processor = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     cut = int(rng.integers(n + 1))
-    genetic_kernels.cross(population, 0, 1, cut, order, processor)
+    crossover.cross(population, 0, 1, cut, order, processor)
     (mother, from_mother), (father, from_father) = parents
     head = mother[:cut].tolist()
     assert order.tolist() == head + [t for t in father.tolist() if t not in head]
     assert processor.tolist() == [from_mother[t] if t in head else from_father[t] for t in range(n)]
-    c = neighbourhood.Choices(*neighbourhood.choices(instance.arrays))
+    c = eligibility.Eligibility(*eligibility.eligibility(instance.arrays))
     for _ in range(10):
-        genetic_kernels.mutate(instance.arrays, c, order, processor, rng.random(3))
+        crossover.mutate(instance.arrays, c, order, processor, rng.random(3))
         assert is_topological(instance, order)
         assert np.isfinite(instance.comp[np.arange(n), processor]).all()
 
@@ -468,13 +463,13 @@ def test_genetic_operators_keep_precedence_and_eligibility(instance: Instance, s
 def test_mutation_reaches_every_place_in_the_window() -> None:
     """Task 1 has its predecessor at place 0 and its successor at place 4."""
     instance = Instance(np.ones((5, 2)), [(0, 1), (1, 4)], [1, 1])
-    c = neighbourhood.Choices(*neighbourhood.choices(instance.arrays))
+    c = eligibility.Eligibility(*eligibility.eligibility(instance.arrays))
     places, processors = set(), set()
     for new in np.linspace(0, 0.999, 30):
         for kind in (0.0, 0.9):
             order, processor = np.array([0, 1, 2, 3, 4]), np.zeros(5, dtype=np.int64)
             uniforms = np.array([0.3, kind, new])
-            genetic_kernels.mutate(instance.arrays, c, order, processor, uniforms)
+            crossover.mutate(instance.arrays, c, order, processor, uniforms)
             places.add(order.tolist().index(1))
             processors.add(int(processor[1]))
     assert places == {1, 2, 3}

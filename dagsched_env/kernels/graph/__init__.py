@@ -1,0 +1,11 @@
+"""What follows from an instance alone, before anything is placed.
+
+In reading order:
+
+- ``csr``: compressed sparse rows, topological order, depths;
+- ``communication``: the time that a transfer of data takes;
+- ``eligibility``: the eligible processors of each task, by cost;
+- ``ranks``: rank_u, rank_d, and the order that a rank gives;
+- ``cost_tables``: costs to go: OCT (PEFT), CNCT and PCT (IPEFT), PCM (PPTS);
+- ``bounds``: lower bounds on the makespan: CP_MIN, loads, heads and tails.
+"""

@@ -1,0 +1,197 @@
+"""Lower bounds on the makespan of an instance: paths, loads, and loads between heads and tails.
+
+The head of a task is a time before which it cannot start, its tail the time that passes at least
+between its finish and the end of the schedule. The tails of a graph are the heads of the reversed
+graph.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
+from dagsched_env.kernels.graph.communication import communication
+from dagsched_env.kernels.jit import kernel
+
+__all__ = [
+    "MAX_THRESHOLDS",
+    "critical_path_bound",
+    "heads",
+    "load_bound",
+    "load_weights",
+    "weighted_work",
+    "widest_window",
+]
+
+MAX_THRESHOLDS = 64
+"""``widest_window`` looks at no more different heads, which keeps it linear in n."""
+
+WEIGHT_STEPS = 60
+"""Steps of the ascent in ``load_weights``."""
+
+
+@kernel
+def critical_path_bound(g: InstanceArrays) -> float:
+    """CP_MIN: longest path with every task at its minimum cost and no communication."""
+    n = g.topo.shape[0]
+    finish = g.min_comp.copy()
+    longest = 0.0
+    for i in range(n):
+        t = g.topo[i]
+        arrival = 0.0
+        for e in range(g.pred_ptr[t], g.pred_ptr[t + 1]):
+            arrival = max(arrival, finish[g.pred_task[e]])
+        finish[t] = arrival + g.min_comp[t]
+        longest = max(longest, finish[t])
+    return longest
+
+
+@kernel
+def load_bound(g: InstanceArrays) -> float:
+    """Total minimum work spread evenly over the processors."""
+    total = 0.0
+    for t in range(g.min_comp.shape[0]):
+        total += g.min_comp[t]
+    return total / int(g.comp.shape[1])
+
+
+@kernel
+def heads(g: InstanceArrays) -> Floats:
+    """``[n, p]`` no schedule that runs task t on processor q starts it earlier; inf: ineligible.
+
+    Each predecessor runs either on q itself, one after the other with those that do so too, or
+    elsewhere, on the processor from which its data arrives first, and pays for the transfer. Task
+    t waits for the better of these choices over all its predecessors together (the idea of Jung,
+    Kirousis, Spirakis 1993, "Lower bounds and efficient algorithms for multiprocessor scheduling
+    of directed acyclic graphs with communication delays", without duplicates of tasks).
+    """
+    n, p = g.comp.shape
+    head = np.full((n, p), np.inf)
+    for t in g.topo:
+        first, last = g.pred_ptr[t], g.pred_ptr[t + 1]
+        release = np.empty(last - first)
+        cost = np.empty(last - first)
+        remote = np.empty(last - first)
+        for q in range(p):
+            if g.comp[t, q] == np.inf:
+                continue
+            for e in range(first, last):
+                u = g.pred_task[e]
+                release[e - first], cost[e - first] = head[u, q], g.comp[u, q]
+                arrival = np.inf
+                for a in range(p):
+                    if a != q and g.comp[u, a] < np.inf:
+                        comm = communication(g, g.pred_data[e], a, q)
+                        arrival = min(arrival, head[u, a] + g.comp[u, a] + comm)
+                remote[e - first] = arrival
+            head[t, q] = _earliest_join(release, cost, remote)
+    return head
+
+
+@kernel
+def _earliest_join(release: Floats, cost: Floats, remote: Floats) -> float:
+    """When all inputs can be on one processor, each run there or sent there at ``remote``.
+
+    Whatever runs there does so after its ``release``, one at a time. In the best choice they are
+    the k inputs of largest ``remote``: the more of them, the later their work ends and the earlier
+    the last transfer arrives, so k is bisected.
+    """
+    count = release.shape[0]
+    by_remote = np.argsort(-remote)
+    by_release = np.argsort(release)
+    place = np.empty(count, dtype=np.int64)
+    place[by_remote] = np.arange(count)
+    low, high = 0, count  # the smallest k whose local work ends last
+    while low < high:
+        k = (low + high) // 2
+        if _local_end(release, cost, by_release, place, k) >= remote[by_remote[k]]:
+            high = k
+        else:
+            low = k + 1
+    join = _local_end(release, cost, by_release, place, low)
+    if low > 0:
+        join = min(join, remote[by_remote[low - 1]])
+    return join
+
+
+@kernel
+def _local_end(release: Floats, cost: Floats, by_release: Ints, place: Ints, k: int) -> float:
+    """When one processor has run the inputs of ``place`` < k, by release time."""
+    end = 0.0
+    for i in by_release:
+        if place[i] < k:
+            end = max(end, release[i]) + cost[i]
+    return end
+
+
+@kernel
+def weighted_work(comp: Floats, weights: Floats) -> Floats:
+    """``[n]`` the least weighted cost of each task: min over q of ``weights[q] * comp[t, q]``.
+
+    With weights ≥ 0 that add up to 1, no schedule of some tasks is shorter than their sum of it:
+    the makespan is at least the weighted mean of the processors' loads. Every such choice is a
+    feasible dual solution of the linear relaxation of R||Cmax.
+    """
+    n, p = comp.shape
+    work = np.full(n, np.inf)
+    for t in range(n):
+        for q in range(p):
+            if comp[t, q] < np.inf:
+                work[t] = min(work[t], weights[q] * comp[t, q])
+    return work
+
+
+@kernel
+def load_weights(comp: Floats, member: npt.NDArray[np.bool_]) -> Floats:
+    """``[p]`` weights under which the ``weighted_work`` of the tasks of ``member[n]`` is large.
+
+    Multiplicative ascent from equal weights: where a task goes to the processor that is cheapest
+    for it under the weights, overloaded processors become dearer. Returns the best weights seen.
+    """
+    n, p = comp.shape
+    weights = np.full(p, 1.0 / p)
+    best, best_total = weights.copy(), -1.0
+    load = np.empty(p)
+    for step in range(WEIGHT_STEPS):
+        load[:] = 0.0
+        total = 0.0
+        for t in range(n):
+            if not member[t]:
+                continue
+            cheapest = -1
+            for q in range(p):
+                if comp[t, q] < np.inf and (
+                    cheapest < 0 or weights[q] * comp[t, q] < weights[cheapest] * comp[t, cheapest]
+                ):
+                    cheapest = q
+            load[cheapest] += comp[t, cheapest]
+            total += weights[cheapest] * comp[t, cheapest]
+        if total > best_total:
+            best, best_total = weights.copy(), total
+        if load.max() == 0.0:
+            break
+        weights *= np.exp(load / load.max() / np.sqrt(step + 1.0))
+        weights /= weights.sum()
+    return best
+
+
+@kernel
+def widest_window(work: Floats, head: Floats, tail: Floats) -> tuple[float, float, float]:
+    """The largest of r + d + ``work`` of the tasks with head ≥ r and tail ≥ d, and r and d.
+
+    ``work`` is ``weighted_work``, so that each such sum is a lower bound on the makespan. Up to
+    ``MAX_THRESHOLDS`` of the heads stand for r, evenly chosen, and every tail for d.
+    """
+    n = work.shape[0]
+    by_head = np.sort(head)
+    by_tail = np.argsort(-tail)
+    thresholds = min(n, MAX_THRESHOLDS)
+    widest, window_head, window_tail = -1.0, 0.0, 0.0
+    for i in range(thresholds):
+        r = by_head[i * n // thresholds]
+        total = 0.0
+        for t in by_tail:
+            if head[t] >= r:
+                total += work[t]
+                if r + total + tail[t] > widest:
+                    widest, window_head, window_tail = r + total + tail[t], r, tail[t]
+    return widest, window_head, window_tail

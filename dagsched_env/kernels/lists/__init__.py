@@ -1,0 +1,13 @@
+"""Whole list schedules in one call: arrays of the instance in, placements out.
+
+In reading order:
+
+- ``placements``: an empty schedule, and one task placed in it;
+- ``fixed_order``: tasks in a given order, each on its best processor;
+- ``orders``: orders beyond a decreasing rank: levels, ready lists, those of HCPT and PETS;
+- ``lookahead``: a processor is chosen by what it means for the children of the task;
+- ``selection``: task and processor are chosen together among the ready pairs;
+- ``noisy``: many list schedules with noise on the ranks;
+- ``clustering``: dominant sequence clustering;
+- ``mapping``: clusters onto eligible processors, and the ranks that an assignment gives.
+"""

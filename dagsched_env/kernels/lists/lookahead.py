@@ -1,0 +1,81 @@
+"""List scheduling that tries each processor and looks at the children before it chooses."""
+
+import numpy as np
+
+from dagsched_env.kernels.arrays import UNSCHEDULED, Floats, InstanceArrays, Ints, Placements
+from dagsched_env.kernels.graph.ranks import RANK_TOLERANCE
+from dagsched_env.kernels.jit import kernel
+from dagsched_env.kernels.lists.placements import arrival_times, empty_placements, put, put_best
+
+__all__ = ["schedule_with_lookahead"]
+
+
+@kernel
+def schedule_with_lookahead(
+    g: InstanceArrays, order: Ints, insertion: bool
+) -> tuple[Ints, Floats, Floats]:
+    """Tasks in a topological ``order``, each where the last of its children can finish first.
+
+    On every processor in turn the task is placed, and its children after it in ``order``, each
+    where it finishes first given its placed parents. A task without children goes where it finishes
+    first itself. Returns processor, start and finish, ``[n]`` each.
+    """
+    n, p = g.comp.shape
+    s = empty_placements(n, p)
+    place = np.empty(n, dtype=np.int64)
+    place[order] = np.arange(n)
+    arrival, nothing = np.empty(p), np.zeros(p)
+    for t in order:
+        children = g.succ_task[g.succ_ptr[t] : g.succ_ptr[t + 1]]
+        if children.shape[0] == 0:
+            put_best(g, s, t, nothing, insertion, arrival)
+            continue
+        children = children[np.argsort(place[children])]
+        ready = np.empty(p)
+        arrival_times(g, s, t, ready)
+        best, least = -1, np.inf
+        for q in range(p):
+            if g.comp[t, q] == np.inf:
+                continue
+            latest = _trial(g, s, t, q, ready[q], children, insertion, arrival)
+            if latest < least - RANK_TOLERANCE * abs(latest):
+                best, least = q, latest
+        put(s, t, best, ready[best], g.comp[t, best], insertion)
+    return s.processor, s.start, s.finish
+
+
+@kernel
+def _trial(
+    g: InstanceArrays,
+    s: Placements,
+    task: int,
+    q: int,
+    ready: float,
+    children: Ints,
+    insertion: bool,
+    arrival: Floats,
+) -> float:
+    """Latest finish of the ``children`` with ``task`` on ``q``; leaves ``s`` as it was."""
+    gaps = s.largest_gap.copy()
+    slots = np.empty(children.shape[0], dtype=np.int64)
+    slot = put(s, task, q, ready, g.comp[task, q], insertion)
+    latest = 0.0
+    for i in range(children.shape[0]):
+        slots[i] = put_best(g, s, children[i], np.zeros(arrival.shape[0]), insertion, arrival)
+        latest = max(latest, s.finish[children[i]])
+    for i in range(children.shape[0] - 1, -1, -1):
+        _take_back(s, children[i], slots[i])
+    _take_back(s, task, slot)
+    s.largest_gap[:] = gaps
+    return latest
+
+
+@kernel
+def _take_back(s: Placements, task: int, slot: int) -> None:
+    """Undo the last ``put``, which used ``slot`` of its processor."""
+    q = s.processor[task]
+    s.slot_count[q] -= 1
+    for i in range(slot, s.slot_count[q]):
+        s.slot_start[q, i] = s.slot_start[q, i + 1]
+        s.slot_finish[q, i] = s.slot_finish[q, i + 1]
+    s.processor[task] = UNSCHEDULED

@@ -1,0 +1,72 @@
+"""Clusters of tasks onto given processors, and the ranks that an assignment gives."""
+
+import numpy as np
+
+from dagsched_env.kernels.arrays import UNSCHEDULED, Floats, InstanceArrays, Ints
+from dagsched_env.kernels.graph.communication import communication
+from dagsched_env.kernels.graph.ranks import RANK_TOLERANCE
+from dagsched_env.kernels.jit import kernel
+
+__all__ = ["assigned_rank", "map_clusters"]
+
+
+@kernel
+def map_clusters(g: InstanceArrays, cluster: Ints, order: Ints) -> Ints:
+    """Assign each cluster to one processor as far as possible; ``[n]`` processor of each task.
+
+    Clusters come in the ``order`` of their first tasks. Each goes to the processor that can run
+    most of its tasks, and of several to that on which the work assigned so far and that of those
+    tasks is least; tasks that may not run there go elsewhere by the same rule. Ties: lowest index.
+
+    Args:
+        g: the problem.
+        cluster: ``[n]`` cluster of each task, in 0..n - 1.
+        order: a permutation of the tasks.
+    """
+    n, p = g.comp.shape
+    load = np.zeros(p)
+    assignment = np.full(n, UNSCHEDULED, dtype=np.int64)
+    members = np.argsort(cluster, kind="mergesort")
+    first = np.searchsorted(cluster[members], np.arange(n + 1))
+    for t in order:
+        if assignment[t] != UNSCHEDULED:
+            continue
+        rest = members[first[cluster[t]] : first[cluster[t] + 1]]
+        while rest.shape[0] > 0:
+            q = _lightest(g, rest, load)
+            runs = g.comp[:, q][rest] < np.inf
+            assignment[rest[runs]] = q
+            load[q] += g.comp[:, q][rest[runs]].sum()
+            rest = rest[~runs]
+    return assignment
+
+
+@kernel
+def _lightest(g: InstanceArrays, tasks: Ints, load: Floats) -> int:
+    """The processor for as many of ``tasks`` as possible that has least work with them."""
+    best, most, least = -1, 0, np.inf
+    for q in range(g.comp.shape[1]):
+        runs, total = 0, load[q]
+        for t in tasks:
+            if g.comp[t, q] < np.inf:
+                runs += 1
+                total += g.comp[t, q]
+        lighter = total < least - RANK_TOLERANCE * total
+        if runs > most or (runs == most and runs > 0 and lighter):
+            best, most, least = q, runs, total
+    return best
+
+
+@kernel
+def assigned_rank(g: InstanceArrays, assignment: Ints) -> Floats:
+    """``[n]`` longest path to an exit at the costs and communication of an assignment."""
+    n = g.comp.shape[0]
+    rank = np.zeros(n)
+    for i in range(n - 1, -1, -1):
+        t = g.topo[i]
+        for e in range(g.succ_ptr[t], g.succ_ptr[t + 1]):
+            s = g.succ_task[e]
+            link = communication(g, g.succ_data[e], assignment[t], assignment[s])
+            rank[t] = max(rank[t], link + rank[s])
+        rank[t] += g.comp[t, assignment[t]]
+    return rank

@@ -1,0 +1,46 @@
+"""List scheduling with noise on the priorities and on the choice of the processor."""
+
+import numpy as np
+
+from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
+from dagsched_env.kernels.graph.ranks import order_by_rank
+from dagsched_env.kernels.jit import kernel
+from dagsched_env.kernels.lists.fixed_order import schedule_with_costs_to_go
+from dagsched_env.kernels.lists.orders import ready_order
+
+__all__ = ["noisy_lists"]
+
+
+@kernel
+def noisy_lists(
+    g: InstanceArrays,
+    rank: Floats,
+    costs_to_go: Floats,
+    sigma: float,
+    noise: Floats,
+    insertion: bool,
+) -> tuple[Ints, Floats, Floats]:
+    """One list schedule for each row of the standard normal ``noise[k, n + n·p]``.
+
+    Of the ready tasks the one with the highest ``rank[t]·(1 + σ z_t)`` is next. It goes where its
+    finish time, ``costs_to_go[t, q]`` and the noise ``σ/10·max rank·z_tq`` add up to the least; in
+    every other row, the first included, the costs to go do not count.
+    Returns processor, start and finish, ``[k, n]`` each.
+    """
+    n, p = g.comp.shape
+    rows = noise.shape[0]
+    processor = np.empty((rows, n), dtype=np.int64)
+    start = np.empty((rows, n), dtype=np.float64)
+    finish = np.empty((rows, n), dtype=np.float64)
+    extra = np.empty((n, p), dtype=np.float64)
+    spread = sigma / 10.0 * rank.max()
+    for k in range(rows):
+        weight = k % 2
+        for t in range(n):
+            for q in range(p):
+                z = noise[k, n + t * p + q]
+                extra[t, q] = weight * costs_to_go[t, q] + spread * z
+        priority = rank * (1.0 + sigma * noise[k, :n])
+        order = ready_order(g, order_by_rank(priority, g.topo_position))
+        processor[k], start[k], finish[k] = schedule_with_costs_to_go(g, order, extra, insertion)
+    return processor, start, finish

@@ -1,0 +1,9 @@
+"""Moves in a complete schedule, the steps of local search.
+
+In reading order:
+
+- ``solution``: a schedule as a graph, with finishes and bottom levels that moves keep up to date;
+- ``single``: moves of one task, judged by heads and tails without decoding again;
+- ``pairs``: moves of two tasks that are joined by an edge;
+- ``metropolis``: random moves at one temperature, accepted by the Metropolis rule.
+"""

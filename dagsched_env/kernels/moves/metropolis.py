@@ -1,0 +1,215 @@
+"""Metropolis moves at one temperature; at temperature 0 a descent that also crosses plateaus.
+
+Moves are judged by the makespan alone, or by the makespan and the load of the processors.
+"""
+
+import math
+from typing import NamedTuple
+
+from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
+from dagsched_env.kernels.graph.eligibility import Eligibility
+from dagsched_env.kernels.jit import borrowing
+from dagsched_env.kernels.moves.pairs import PairPlaces, try_pair
+from dagsched_env.kernels.moves.single import (
+    cheapest_place,
+    estimate,
+    last_before,
+    move,
+    surroundings,
+    targets,
+)
+from dagsched_env.kernels.moves.solution import Solution, makespan
+
+__all__ = ["UNIFORMS_PER_MOVE", "MoveRules", "metropolis"]
+
+UNIFORMS_PER_MOVE = 6
+"""Random numbers that a move takes at most: task, processor, position, acceptance, pair or not,
+place of a pair. A task that is passed over takes one."""
+
+STAY = 0.3
+"""Share of the moves that keep the processor of the task."""
+
+PASS_OVER = 0.98
+"""Probability that a task on no longest path is passed over: its move alone does not help."""
+
+SLACK = 1e-12
+"""Relative rounding error of sums along a path."""
+
+SHARPNESS = 16
+"""Power of the mean utilisation by which the load of the processors is weighted."""
+
+
+class MoveRules(NamedTuple):
+    """How moves are drawn, and how they are judged."""
+
+    pair_share: float
+    """Share of the moves that take a predecessor or a successor of the task along, in [0, 1]."""
+    cost_bias: float
+    """≥ 1. Of the m other processors the one of rank ``m * u ** cost_bias`` by cost is drawn, u
+    uniform in [0, 1). 1 draws all with the same probability, more prefers the cheap ones."""
+    best_place: bool
+    """A task that moves alone takes the best place on its new processor instead of a random one."""
+    load_weight: float
+    """≥ 0: the weight of the mean load of the processors beside the makespan. It is multiplied by
+    U¹⁶, where U is their mean utilisation, so that load hardly counts where paths decide."""
+
+
+@borrowing
+def metropolis(
+    g: InstanceArrays,
+    c: Eligibility,
+    s: Solution,
+    w: PairPlaces,
+    rules: MoveRules,
+    temperature: float,
+    limit: int,
+    uniforms: Floats,
+    best: Floats,
+    best_order: Ints,
+    best_processor: Ints,
+) -> int:
+    """Make moves until the limit is reached or the random numbers are used up.
+
+    A move may lengthen the schedule by d ≥ 0 and adds e, which may be negative, to the mean load of
+    the processors. It is made with probability min(1, exp(−(d + w e) / temperature)); w follows
+    from ``rules.load_weight`` and the utilisation at the beginning. Whenever a schedule is shorter
+    than ``best[0]``, its makespan, order and processors are copied into the three ``best`` arrays.
+
+    Args:
+        g: the problem.
+        c: its eligible processors.
+        s: the schedule; changed.
+        w: work space.
+        rules: how moves are drawn, and how they are judged.
+        temperature: ≥ 0, in units of time.
+        limit: the number of moves that may be evaluated.
+        uniforms: random numbers in [0, 1), up to ``UNIFORMS_PER_MOVE`` for each move.
+        best: ``[1]`` the shortest makespan so far.
+        best_order: ``[n]`` the order of that schedule.
+        best_processor: ``[n]`` its processors.
+
+    Returns:
+        The number of moves evaluated.
+    """
+    n = g.comp.shape[0]
+    length = makespan(g, s)
+    load_price = _load_price(g, s, length, rules.load_weight)
+    evaluated, at = 0, 0
+    while evaluated < limit and at + UNIFORMS_PER_MOVE <= uniforms.shape[0]:
+        t, chance = _scaled(uniforms[at], n)
+        at += 1
+        path = s.finish[t] - g.comp[t, s.processor[t]] + s.bottom_level[t]
+        if path < length * (1.0 - SLACK) and chance < PASS_OVER:
+            continue
+        evaluated += 1
+        q = _processor(c, t, s.processor[t], uniforms[at], rules.cost_bias)
+        place = uniforms[at + 1]
+        allowance = -temperature * math.log(1.0 - uniforms[at + 2])
+        partner = uniforms[at + 3]
+        at += 4
+        if partner < rules.pair_share:
+            u, v = _edge(g, t, partner / rules.pair_share)
+            chance = uniforms[at]
+            at += 1
+            allowance -= _move_price(g, s, u, q, load_price) + _move_price(g, s, v, q, load_price)
+            ceiling = length * (1.0 + SLACK) + allowance
+            moved = (
+                u != v
+                and allowance >= 0.0
+                and try_pair(g, s, w, u, v, q, length, temperature, ceiling, chance, place)
+            )
+        else:
+            allowance -= _move_price(g, s, t, q, load_price)
+            ceiling = length * (1.0 + SLACK) + allowance
+            moved = allowance >= 0.0 and _try_one(g, s, t, q, ceiling, place, rules.best_place)
+        if moved:
+            length = makespan(g, s)
+            if length < best[0]:
+                best[0] = length
+                for k in range(n):
+                    best_order[k] = s.order[k]
+                    best_processor[k] = s.processor[k]
+    return evaluated
+
+
+@borrowing
+def _load_price(g: InstanceArrays, s: Solution, length: float, weight: float) -> float:
+    """What a unit of load on any processor counts in the objective, in units of the makespan.
+
+    The load of processors that are busy all the time bounds the makespan. Single moves lower the
+    load long before they shorten the schedule.
+    """
+    n, p = g.comp.shape
+    load = 0.0
+    for t in range(n):
+        load += g.comp[t, s.processor[t]]
+    if load == 0.0:
+        return 0.0
+    return weight * (load / (p * length)) ** SHARPNESS / p  # type: ignore[no-any-return]
+
+
+@borrowing
+def _move_price(g: InstanceArrays, s: Solution, t: int, q: int, load_price: float) -> float:
+    """The price of the load that ``t`` adds on ``q``; negative where ``t`` costs less there."""
+    if load_price == 0.0:  # not 0 * inf, where t is not eligible
+        return 0.0
+    return load_price * (g.comp[t, q] - g.comp[t, s.processor[t]])  # type: ignore[no-any-return]
+
+
+@borrowing
+def _try_one(
+    g: InstanceArrays, s: Solution, t: int, q: int, ceiling: float, place: float, best_place: bool
+) -> bool:
+    """Move ``t`` to ``q``, unless the schedule might become longer than ``ceiling``.
+
+    ``place``, uniform in [0, 1), draws the position in the order: one of all that the edges of
+    ``t`` allow, or one of those that belong to the best place on ``q``.
+    """
+    first, last, arrival, tail = surroundings(g, s, t, q)
+    if arrival + g.comp[t, q] + tail > ceiling:
+        return False
+    if best_place:
+        previous = cheapest_place(g, s, t, q, first, last, arrival, tail)
+        first, last = targets(s, t, previous, first, last)
+        target = first + _scaled(place, last - first + 1)[0]
+    else:
+        target = first + _scaled(place, last - first + 1)[0]
+        previous = last_before(s, t, q, target)
+    if estimate(g, s, t, q, previous, arrival, tail) > ceiling:
+        return False
+    move(g, s, t, q, target, previous)
+    return True
+
+
+@borrowing
+def _edge(g: InstanceArrays, t: int, uniform: float) -> tuple[int, int]:
+    """One of the edges of ``t``, from predecessor to successor; ``(t, t)`` where it has none."""
+    n_in = g.pred_ptr[t + 1] - g.pred_ptr[t]
+    n_out = g.succ_ptr[t + 1] - g.succ_ptr[t]
+    k = int(uniform * (n_in + n_out))
+    if k < n_in:
+        return g.pred_task[g.pred_ptr[t] + k], t
+    if n_out > 0:
+        return t, g.succ_task[g.succ_ptr[t] + k - n_in]
+    return t, t
+
+
+@borrowing
+def _scaled(uniform: float, n: int) -> tuple[int, float]:
+    """A number in 0..n - 1, and the rest of the random number, again uniform in [0, 1)."""
+    index = int(uniform * n)
+    return index, uniform * n - index
+
+
+@borrowing
+def _processor(c: Eligibility, t: int, current: int, uniform: float, cost_bias: float) -> int:
+    """The current processor with probability ``STAY``, else another one, see ``MoveRules``."""
+    others = c.n_eligible[t] - 1
+    if uniform < STAY or others == 0:
+        return current
+    rank = int(((uniform - STAY) / (1.0 - STAY)) ** cost_bias * others)
+    for k in range(rank + 1):
+        if c.eligible[t, k] == current:  # among the others, it is one rank less
+            rank += 1
+            break
+    return c.eligible[t, rank]  # type: ignore[no-any-return]

@@ -1,0 +1,125 @@
+"""A genetic algorithm on pairs of a topological order and an assignment of processors.
+
+Order-preserving crossover: Wang, Siegel, Roychowdhury, Maciejewski 1997, "Task matching and
+scheduling in heterogeneous computing environments using a genetic-algorithm-based approach", JPDC
+47(1), sec. 4.3; here both strings are cut at the same task.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints, Placements
+from dagsched_env.kernels.graph.eligibility import Eligibility
+from dagsched_env.kernels.jit import kernel
+from dagsched_env.kernels.schedules.decoding import decode_into
+
+__all__ = ["UNIFORMS_PER_CHILD", "Population", "breed", "cross", "mutate"]
+
+MUTATIONS = 4
+"""A child has up to that many mutated tasks, each with probability ``MUTATION_RATE``."""
+
+MUTATION_RATE = 0.25
+
+CROSSOVER_RATE = 0.5
+
+UNIFORMS_PER_CHILD = 4 + 4 * MUTATIONS
+"""Random numbers of a child: a tournament of two, crossover or not, cut, and its mutations."""
+
+
+class Population(NamedTuple):
+    """``k`` individuals; mutated in place."""
+
+    order: Ints  # [k, n] a topological order each
+    processor: Ints  # [k, n]
+    makespan: Floats  # [k]
+
+
+@kernel
+def breed(
+    g: InstanceArrays,
+    c: Eligibility,
+    population: Population,
+    first: int,
+    scratch: Placements,
+    uniforms: Floats,
+    insertion: bool,
+) -> None:
+    """One child for each row of ``uniforms[children, UNIFORMS_PER_CHILD]``, in [0, 1).
+
+    The individuals from ``first`` on, cyclically, are the mothers, and a tournament finds the
+    father. A child takes the place of its mother unless it is longer, so that the population keeps
+    its variety (Mahfoud 1995, "Niching methods for genetic algorithms": deterministic crowding).
+    """
+    k, n = population.order.shape
+    order, processor = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    for i in range(uniforms.shape[0]):
+        u = uniforms[i]
+        mother = (first + i) % k
+        father, rival = int(u[0] * k), int(u[1] * k)
+        if population.makespan[rival] < population.makespan[father]:
+            father = rival
+        cut = int(u[3] * (n + 1)) if u[2] < CROSSOVER_RATE else n
+        cross(population, mother, father, cut, order, processor)
+        for at in range(4, UNIFORMS_PER_CHILD, 4):
+            if u[at] < MUTATION_RATE:
+                mutate(g, c, order, processor, u[at + 1 : at + 4])
+        makespan = decode_into(g, scratch, order, processor, insertion)
+        if makespan <= population.makespan[mother]:
+            population.order[mother] = order
+            population.processor[mother] = processor
+            population.makespan[mother] = makespan
+
+
+@kernel
+def cross(
+    parents: Population, mother: int, father: int, cut: int, order: Ints, processor: Ints
+) -> None:
+    """The mother's first ``cut`` tasks as she has them, then the others as the father has them.
+
+    Writes ``order[n]``, which is topological as theirs are, and ``processor[n]``.
+    """
+    taken = np.zeros(order.shape[0], dtype=np.bool_)
+    for i in range(cut):
+        t = parents.order[mother, i]
+        taken[t] = True
+        order[i] = t
+        processor[t] = parents.processor[mother, t]
+    at = cut
+    for t in parents.order[father]:
+        if not taken[t]:
+            order[at] = t
+            processor[t] = parents.processor[father, t]
+            at += 1
+
+
+@kernel
+def mutate(
+    g: InstanceArrays, c: Eligibility, order: Ints, processor: Ints, uniforms: Floats
+) -> None:
+    """Put one task on any eligible processor, or elsewhere within its precedence window.
+
+    ``uniforms[3]`` choose the place of the task in the order, which of the two, and the new value.
+    """
+    n = order.shape[0]
+    at = int(uniforms[0] * n)
+    t = order[at]
+    if uniforms[1] < 0.5:
+        processor[t] = c.eligible[t, int(uniforms[2] * c.n_eligible[t])]
+        return
+    first, last = at, at
+    while first > 0 and not _is_edge(g, order[first - 1], t):
+        first -= 1
+    while last < n - 1 and not _is_edge(g, t, order[last + 1]):
+        last += 1
+    target = first + int(uniforms[2] * (last - first + 1))
+    step = 1 if target > at else -1
+    while at != target:
+        order[at] = order[at + step]
+        at += step
+    order[target] = t
+
+
+@kernel
+def _is_edge(g: InstanceArrays, source: int, target: int) -> bool:
+    return source in g.pred_task[g.pred_ptr[target] : g.pred_ptr[target + 1]]

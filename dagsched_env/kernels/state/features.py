@@ -1,0 +1,122 @@
+"""Per-state features: earliest start, finish and idle gap of every ready (task, processor).
+
+Arrays are taken out of their tuples before the first branch. Otherwise numba counts references to
+every array of the tuple in every pass of the loop, which takes ten times longer than the work.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from dagsched_env.kernels.arrays import UNSCHEDULED, InstanceArrays, StateArrays
+from dagsched_env.kernels.jit import kernel
+from dagsched_env.kernels.state.masks import legal_pairs
+from dagsched_env.kernels.state.timeline import data_ready_time, earliest_slot
+
+__all__ = ["available", "dynamic_features", "observe", "placement"]
+
+
+@kernel
+def dynamic_features(
+    g: InstanceArrays,
+    s: StateArrays,
+    insertion: bool,
+    scale: float,
+    limit: float,
+    tasks: npt.NDArray[np.float32],
+    processors: npt.NDArray[np.float32],
+    pairs: npt.NDArray[np.float32],
+) -> None:
+    """Write the features that change from step to step into zeroed, padded arrays.
+
+    Args:
+        g: the problem.
+        s: a partial schedule.
+        insertion: use idle gaps; False appends only.
+        scale: > 0; times are divided by it.
+        limit: scaled times are cut off at it.
+        tasks: ``[4, N]`` waiting for predecessors, ready, scheduled, earliest finish.
+        processors: ``[1, P]`` finish of the last task.
+        pairs: ``[4, N, P]`` placed, EST, EFT, gap.
+
+    ``N ≥ n`` and ``P ≥ p``; the padding is left as it is.
+    """
+    comp, processor, missing, bound = g.comp, s.processor, s.missing, s.bound
+    ready, n_ready = s.ready, s.counts[1]
+    for t in range(comp.shape[0]):
+        if processor[t] != UNSCHEDULED:
+            tasks[2, t] = 1.0
+            pairs[0, t, processor[t]] = 1.0
+        else:
+            tasks[1 if missing[t] == 0 else 0, t] = 1.0
+        tasks[3, t] = min(bound[t] / scale, limit)
+    for q in range(comp.shape[1]):
+        processors[0, q] = min(available(s, q) / scale, limit)
+    for i in range(n_ready):
+        t = ready[i]
+        for q in range(comp.shape[1]):
+            if comp[t, q] == np.inf:
+                continue
+            start, finish, gap = placement(g, s, t, q, insertion)
+            pairs[1, t, q] = min(start / scale, limit)
+            pairs[2, t, q] = min(finish / scale, limit)
+            pairs[3, t, q] = min(gap / scale, limit)
+
+
+@kernel
+def observe(
+    g: InstanceArrays,
+    s: StateArrays,
+    insertion: bool,
+    scale: float,
+    limit: float,
+    tasks: npt.NDArray[np.float32],
+    processors: npt.NDArray[np.float32],
+    pairs: npt.NDArray[np.float32],
+    legal: npt.NDArray[np.bool_],
+) -> None:
+    """``dynamic_features`` and ``masks.legal_pairs`` in one call.
+
+    Unpacking the two tuples of arrays takes longer than the work on a problem of 30 tasks.
+
+    Args:
+        g: the problem.
+        s: a partial schedule.
+        insertion: use idle gaps; False appends only.
+        scale: > 0; times are divided by it.
+        limit: scaled times are cut off at it.
+        tasks: ``[4, N]`` waiting for predecessors, ready, scheduled, earliest finish.
+        processors: ``[1, P]`` finish of the last task.
+        pairs: ``[4, N, P]`` placed, EST, EFT, gap.
+        legal: ``[N, P]`` the legal pairs.
+    """
+    dynamic_features(g, s, insertion, scale, limit, tasks, processors, pairs)
+    legal_pairs(g, s, legal)
+
+
+@kernel
+def placement(
+    g: InstanceArrays, s: StateArrays, t: int, q: int, insertion: bool
+) -> tuple[float, float, float]:
+    """EST, EFT (time) and gap of a ready task on a processor.
+
+    The gap is the idle time that the placement leaves directly before the task.
+
+    Args:
+        g: the problem.
+        s: a partial schedule.
+        t: a ready task.
+        q: an eligible processor.
+        insertion: use idle gaps; False appends only.
+    """
+    duration, slot_finish = g.comp[t, q], s.slot_finish
+    ready = data_ready_time(g, s, t, q)
+    index, start = earliest_slot(s, q, ready, duration, insertion)
+    before = slot_finish[q, index - 1] if index > 0 else 0.0
+    return start, start + duration, start - before
+
+
+@kernel
+def available(s: StateArrays, q: int) -> float:
+    """Finish time of the last task on processor ``q``; 0 where there is none."""
+    count, slot_finish = s.slot_count[q], s.slot_finish
+    return slot_finish[q, count - 1] if count > 0 else 0.0

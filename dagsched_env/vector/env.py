@@ -1,0 +1,309 @@
+"""Many ``DAGSched-v0`` at once: one struct of arrays, one kernel call a step.
+
+Equal to ``gymnasium.vector.SyncVectorEnv`` over ``DAGSchedEnv`` step by step, and many times
+faster.
+"""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from gymnasium.error import ResetNeeded
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from dagsched_env.actions import ACTIONS, Bools
+from dagsched_env.durations import Durations, RobustMakespan, robust_makespan
+from dagsched_env.env import DAGSchedEnv
+from dagsched_env.errors import DAGSchedError
+from dagsched_env.instance import Instance
+from dagsched_env.kernels.arrays import Floats, Ints
+from dagsched_env.kernels.state.batch import NO_ACTION
+from dagsched_env.observation import OBSERVATIONS
+from dagsched_env.rewards import RewardFn, Transition
+from dagsched_env.sources import InstanceList, Instances, resolve_source
+from dagsched_env.vector.episodes import EpisodeSource, Seeds
+from dagsched_env.vector.states import StateBatch
+
+__all__ = ["DAGSchedVectorEnv"]
+
+
+class DAGSchedVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
+    """B copies of ``DAGSchedEnv``, whose problems may differ in size.
+
+    Made by ``gymnasium.make_vec("DAGSched-v0", num_envs=B,
+    vectorization_mode="vector_entry_point")``. Env i has a random generator of its own, and so it
+    plays what a ``DAGSchedEnv`` of the same seed plays. After the end of an episode the next
+    ``step`` ignores the action of that env and begins a new one (``AutoresetMode.NEXT_STEP``).
+
+    ``info`` follows Gymnasium's vector convention: ``[B, …]`` arrays, and under ``"_" + key`` which
+    entries mean something. It holds ``action_mask`` always, int8 ``[B, A]`` (with factored actions
+    N entries for the tasks, then P for the processors); ``illegal_action`` after each step, but no
+    reasons; and where the last task has been placed ``makespan``, ``slr``, ``speedup``,
+    ``efficiency``, ``schedule`` and, with ``durations``, ``robust_makespan_mean``, ``_std`` and
+    ``_q95``.
+
+    Args:
+        instances: as of ``DAGSchedEnv``, like all arguments that are not listed here.
+        num_envs: B ≥ 1.
+        copy: True: an observation keeps its values. False, which is faster: its arrays belong to
+            the environment, the next ``step`` or ``reset`` changes them, and nobody else may.
+
+    Raises:
+        DAGSchedError: an argument is out of its range, or an instance exceeds the padding.
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012
+        **DAGSchedEnv.metadata,
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+    }
+
+    def __init__(
+        self,
+        instances: Instances | None = None,
+        *,
+        num_envs: int = 1,
+        action: str = "pair",
+        observation: str = "graph",
+        reward: str | RewardFn = "lower_bound",
+        insertion: bool = True,
+        max_tasks: int | None = None,
+        max_processors: int | None = None,
+        max_edges: int | None = None,
+        illegal_penalty: float = 1.0,
+        max_illegal_actions: int = 100,
+        durations: Durations | None = None,
+        render_mode: str | None = None,
+        copy: bool = True,
+    ) -> None:
+        draw = resolve_source(instances)
+        single = DAGSchedEnv(  # checks all arguments but num_envs
+            draw,
+            action=action,
+            observation=observation,
+            reward=reward,
+            insertion=insertion,
+            max_tasks=max_tasks,
+            max_processors=max_processors,
+            max_edges=max_edges,
+            illegal_penalty=illegal_penalty,
+            max_illegal_actions=max_illegal_actions,
+            durations=durations,
+            render_mode=render_mode,
+        )
+        self._set_spaces(single, num_envs)
+        self.render_mode = render_mode
+        self._reward_fn = single.reward_fn
+        self._illegal_penalty = float(illegal_penalty)
+        self._max_illegal_actions = max_illegal_actions
+        padding = single.padding
+        self._factors = None if durations is None else durations.factors(padding.tasks)
+        self._copy = copy
+        self._source = EpisodeSource(draw, padding, num_envs)
+        self._actions = ACTIONS[action](padding.tasks, padding.processors)
+        observe = OBSERVATIONS[observation](*padding, self._actions)
+        listed = draw.instances if isinstance(draw, InstanceList) else ()
+        self._states = StateBatch(num_envs, listed, padding, observe, insertion)
+        self._begun = False
+        self._over = np.zeros(num_envs, dtype=np.bool_)
+        self._illegal_actions = np.zeros(num_envs, dtype=np.int64)
+
+    def _set_spaces(self, single: DAGSchedEnv, num_envs: int) -> None:
+        if num_envs < 1:
+            raise DAGSchedError(f"num_envs={num_envs} is not at least 1")
+        self.num_envs = num_envs
+        self.single_action_space = single.action_space
+        self.single_observation_space = single.observation_space
+        self.action_space = batch_space(single.action_space, num_envs)
+        self.observation_space = batch_space(single.observation_space, num_envs)
+        space = single.action_space
+        assert isinstance(space, spaces.Discrete | spaces.MultiDiscrete)
+        self._action_ends = space.n if isinstance(space, spaces.Discrete) else space.nvec
+
+    @property
+    def instances(self) -> tuple[Instance, ...]:
+        """The problem of each environment's episode.
+
+        Raises:
+            ResetNeeded: before the first ``reset``.
+        """
+        self._require_reset()
+        return tuple(self._states.instance(i) for i in range(self.num_envs))
+
+    def reset(
+        self, *, seed: Seeds = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start an episode in all environments, or in some.
+
+        Args:
+            seed: s for the seeds s, s + 1, …; or a list of one seed or None for each environment.
+            options: ``{"reset_mask": [B] bool}`` leaves the others alone; ``{"instance": an
+                Instance or a file}`` is scheduled by all; ``{"instances": a list of B}`` by one
+                each.
+
+        Raises:
+            DAGSchedError: an unknown option, a list of a wrong length, or an instance that exceeds
+                the padding.
+            ResetNeeded: a ``reset_mask`` before the first whole ``reset``.
+        """
+        options = dict(options or {})
+        mask = self._mask_of(options)
+        chosen = np.flatnonzero(mask).tolist()
+        given = self._source.from_options(options, chosen)
+        self._source.seed(seed, chosen)
+        self._states.begin(self._source.draw(chosen) if given is None else given)
+        self._begun = True
+        self._over[mask] = False
+        self._illegal_actions[mask] = 0
+        masks = self.action_masks()
+        return self._observations(masks), {
+            "action_mask": masks.view(np.int8),
+            "_action_mask": mask,
+        }
+
+    def step(
+        self, actions: npt.NDArray[Any]
+    ) -> tuple[Any, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
+        """Place one task in each environment; begin a new episode where one is over.
+
+        Args:
+            actions: ``[B]`` integers, ``[B, 2]`` with factored actions.
+
+        Returns:
+            Observations, rewards ``[B]`` float64, terminations ``[B]`` and truncations ``[B]``
+            bool, info.
+
+        Raises:
+            DAGSchedError: actions of another shape or type.
+            ResetNeeded: before the first ``reset``.
+        """
+        self._require_reset()
+        tasks, processors = self._split(actions)
+        restart = self._over
+        states = self._states
+        before = states.lower_bound.copy(), states.makespan.copy()
+        begin = self._source.draw(np.flatnonzero(restart).tolist())
+        placed = states.step(begin, tasks, processors)
+        terminated = states.terminal
+        illegal = ~(placed | restart)
+        self._illegal_actions[restart] = 0
+        self._illegal_actions += illegal
+        truncated = self._illegal_actions >= self._max_illegal_actions
+        self._over = terminated | truncated
+        rewards = self._rewards(placed, illegal, *before)
+        masks = self.action_masks()
+        info: dict[str, Any] = {
+            "illegal_action": illegal,
+            "_illegal_action": ~restart,
+            "action_mask": masks.view(np.int8),
+            "_action_mask": np.ones(self.num_envs, dtype=np.bool_),
+        }
+        if terminated.any():
+            info |= self._summary(terminated)
+        return self._observations(masks), rewards, terminated, truncated, info
+
+    def action_masks(self) -> Bools:
+        """``[B, A]`` True where an action is legal; all False when a schedule is complete.
+
+        ``A`` is N·P with pairs, N + P with factored actions (ready tasks, then the processors that
+        can run one of them), N with tasks.
+
+        Raises:
+            ResetNeeded: before the first ``reset``.
+        """
+        self._require_reset()
+        return np.array(self._actions.mask(self._states.legal))
+
+    def render(self) -> tuple[npt.NDArray[np.uint8], ...] | None:
+        """The Gantt chart of each schedule so far, uint8 ``[height, width, 3]``.
+
+        Raises:
+            MissingExtraError: matplotlib is not installed.
+            ResetNeeded: before the first ``reset``.
+        """
+        if self.render_mode is None:
+            gymnasium.logger.warn('render() needs envs made with render_mode="rgb_array"')
+            return None
+        from dagsched_env.render import rgb_array
+
+        instances = self.instances
+        return tuple(map(rgb_array, self._states.schedules(np.arange(self.num_envs)), instances))
+
+    @property  # type: ignore[misc]
+    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
+        """The generator of each environment, as in ``SyncVectorEnv``."""
+        return tuple(self._source.generator(i)[0] for i in range(self.num_envs))
+
+    @property
+    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The seed of each environment, as in ``SyncVectorEnv``."""
+        return tuple(self._source.generator(i)[1] for i in range(self.num_envs))
+
+    def _require_reset(self) -> None:
+        if not self._begun:
+            raise ResetNeeded("there is no state before the first reset()")
+
+    def _mask_of(self, options: dict[str, Any]) -> Bools:
+        """Take the option ``reset_mask`` out of ``options``."""
+        if "reset_mask" not in options:
+            return np.ones(self.num_envs, dtype=np.bool_)
+        mask = np.array(options.pop("reset_mask"))
+        if mask.shape != (self.num_envs,) or mask.dtype != np.bool_ or not mask.any():
+            raise DAGSchedError(
+                f'options["reset_mask"] needs {self.num_envs} booleans, at least one True, '
+                f"got {mask.dtype} {list(mask.shape)}"
+            )
+        self._require_reset()
+        return mask
+
+    def _split(self, actions: npt.NDArray[Any]) -> tuple[Ints, Ints]:
+        """Task and processor of each action; ``NO_ACTION`` where it is outside the space."""
+        actions = np.asarray(actions)
+        if actions.shape != self.action_space.shape or actions.dtype.kind not in "iu":
+            raise DAGSchedError(
+                f"actions is {actions.dtype} {actions.shape}: give integers "
+                f"{self.action_space.shape}"
+            )
+        actions = actions.astype(np.int64, copy=False)
+        inside = ((actions >= 0) & (actions < self._action_ends)).reshape(self.num_envs, -1)
+        inside = np.logical_and.reduce(inside, axis=1)
+        tasks, processors = self._actions.split(actions)
+        return np.where(inside, tasks, NO_ACTION), np.where(inside, processors, 0)
+
+    def _rewards(
+        self, placed: Bools, illegal: Bools, bound_before: Floats, makespan_before: Floats
+    ) -> Floats:
+        """``[B]``; 0 where an episode has just begun."""
+        states = self._states
+        rewards = np.where(illegal, -self._illegal_penalty, 0.0)
+        if placed.any():
+            transition = Transition(
+                lower_bound_before=bound_before,
+                lower_bound_after=states.lower_bound,
+                makespan_before=makespan_before,
+                makespan_after=states.makespan,
+                scale=states.scale,
+                terminated=states.terminal,
+                baseline_makespan=states.baseline_makespan,
+            )
+            legal_only = Transition._make(np.asarray(field)[placed] for field in transition)
+            rewards[placed] = self._reward_fn(legal_only)
+        return rewards
+
+    def _observations(self, masks: Bools) -> Any:
+        return self._states.observations(masks, copy=self._copy)
+
+    def _summary(self, done: Bools) -> dict[str, Any]:
+        """What ``info`` holds about complete schedules."""
+        summary = self._states.summary(done, algorithm="DAGSched-v0")
+        if self._factors is not None:
+            robust = np.zeros((self.num_envs, len(RobustMakespan._fields)))
+            for i in np.flatnonzero(done).tolist():
+                instance = self._states.instance(i)
+                factors = self._factors[:, : instance.n_tasks]
+                robust[i] = robust_makespan(summary["schedule"][i], instance, factors)
+            names = (f"robust_makespan_{field}" for field in RobustMakespan._fields)
+            summary |= zip(names, robust.T.copy(), strict=True)
+        return summary | {f"_{key}": done.copy() for key in summary}
