@@ -10,7 +10,22 @@ Importing this package registers the Gymnasium environment ``DAGSched-v0``::
 ``Instance`` is a problem, ``Schedule`` a solution, ``State`` a partial schedule to step by hand,
 ``SCHEDULERS`` the classic algorithms; ``dagsched_env.io`` reads files, ``dagsched_env.generators``
 draws random problems.
+
+Modules and packages in reading order; each imports only from those before it:
+
+- the problem: ``errors``, ``kernels`` (numeric code, compiled by numba), ``parameters`` (what a
+  family draws for each instance), ``workflow`` (a task graph without processors), ``instance``,
+  ``schedule``, ``platforms`` (processors for a workflow);
+- the rules: ``simulator``, ``actions``, ``features``, ``rewards``, ``durations`` (execution under
+  noise), ``bounds``, ``critical`` (the tasks that decide the makespan);
+- problems and solutions: ``generators``, ``schedulers``, ``io``, ``render``, ``suites``;
+- the environment: ``sources`` (where the problems come from), ``observation``, ``env``, ``vector``
+  (many environments at once), ``sb3`` (for Stable-Baselines3);
+- experiments: ``exact`` (CP-SAT), ``adversarial`` (instances on which a scheduler fails),
+  ``compare``, ``testing`` (checks for your own parts), ``cli`` (the command ``dagsched``).
 """
+
+from importlib.metadata import PackageNotFoundError, version
 
 import gymnasium
 
@@ -42,12 +57,18 @@ __all__ = [
     "SCHEDULERS",
     "Schedule",
     "State",
+    "__version__",
     "replay",
 ]
+
+try:
+    __version__ = version("aerl-ds")
+except PackageNotFoundError:  # the sources on their own, not installed
+    __version__ = "0+unknown"
 
 if "DAGSched-v0" not in gymnasium.registry:
     gymnasium.register(
         id="DAGSched-v0",
         entry_point="dagsched_env.env:DAGSchedEnv",
-        vector_entry_point="dagsched_env.vector.env:DAGSchedVectorEnv",
+        vector_entry_point="dagsched_env.vector:DAGSchedVectorEnv",
     )

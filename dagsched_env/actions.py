@@ -1,8 +1,8 @@
-"""What an action means: a (task, processor) pair, two indices, or a task alone.
+"""The action modes: an action is a (task, processor) pair, two indices, or a task alone.
 
 ``N`` and ``P`` are the padded numbers of tasks and processors. Each mode has a Gymnasium space, a
-mask with one entry for each number that the policy chooses from, and a way back from an action to
-a placement. Masks and ``split`` keep leading axes, so that one call serves a batch.
+mask with one entry for each number that the policy chooses from, and a conversion from actions to
+placements. Masks and ``split`` keep leading axes, so that one call serves a batch.
 """
 
 from typing import Any, Protocol
@@ -31,7 +31,7 @@ Bools = npt.NDArray[np.bool_]
 SampleMask = npt.NDArray[np.int8] | tuple[npt.NDArray[np.int8], ...]
 
 BY_EFT = -1
-"""In place of a processor: the one where the task finishes first, ties to the lowest index."""
+"""In place of a processor: the one where the task finishes first; ties: lowest index."""
 
 
 class ActionMode(Protocol):
@@ -68,7 +68,7 @@ class PairActions:
         return divmod(action, self._max_processors)
 
     def mask(self, legal: Bools) -> Bools:
-        """The legal pairs behind one another."""
+        """The legal pairs in one row."""
         return legal.reshape(*legal.shape[:-2], self.mask_size)
 
     def sample_mask(self, mask: Bools) -> SampleMask:
@@ -77,11 +77,11 @@ class PairActions:
 
 
 class FactoredActions:
-    """``MultiDiscrete([N, P])``: task and processor apart; A = N + P.
+    """``MultiDiscrete([N, P])``: task and processor are chosen separately; A = N + P.
 
-    For thousands of pairs, on which one flat masked categorical distribution breaks numerically.
-    The mask says which tasks are ready, and which processors can run at least one of those; a
-    processor that cannot run the chosen task makes an illegal action.
+    For thousands of pairs, on which one flat masked categorical distribution fails numerically. The
+    mask says which tasks are ready, and which processors can run at least one of them. A processor
+    that cannot run the chosen task makes the action illegal.
     """
 
     def __init__(self, max_tasks: int, max_processors: int) -> None:
@@ -131,9 +131,16 @@ ACTIONS: dict[str, type[PairActions] | type[FactoredActions] | type[TaskActions]
 
 
 def decode(mode: ActionMode, action: Any, state: State) -> tuple[int, int]:
-    """The placement that an action of the space means in a state; it may be illegal.
+    """The placement that an action means in a state; it may be illegal.
 
-    ``BY_EFT`` becomes a processor if the task is ready, else 0, which is illegal as any other.
+    Args:
+        mode: how actions name placements.
+        action: an action of the space of the mode.
+        state: the partial schedule.
+
+    Returns:
+        Task and processor. ``BY_EFT`` becomes the processor of the earliest finish if the task is
+        ready, else 0, where the placement is illegal as on any other processor.
     """
     task, processor = (int(index) for index in mode.split(np.asarray(action)))
     if processor != BY_EFT:

@@ -144,7 +144,17 @@ def execute(schedule: Schedule, instance: Instance, factors: npt.ArrayLike) -> F
 def robust_makespan(
     schedule: Schedule, instance: Instance, factors: npt.ArrayLike
 ) -> RobustMakespan:
-    """Mean, standard deviation and 95 % quantile of the makespan; arguments as of ``execute``."""
+    """Mean, standard deviation and 95 % quantile of the makespan over executions of a schedule.
+
+    Args:
+        schedule: of every task of the instance, valid.
+        instance: the problem.
+        factors: ``[k, n]`` finite, ≥ 0, as for ``execute``; k ≥ 1.
+
+    Raises:
+        InvalidScheduleError: the schedule is not valid for the instance.
+        DAGSchedError: factors of another shape, negative or not finite, or without rows.
+    """
     makespans = execute(schedule, instance, factors)
     if not makespans.size:
         raise DAGSchedError("factors has no rows: give at least one execution")

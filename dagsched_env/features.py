@@ -1,12 +1,12 @@
-"""The one table of what an agent sees, and the values that stay the same during an episode.
+"""The table of all features that an agent sees, and the values that are constant in an episode.
 
 Every feature is one flat array:
 
 * group ``task``: ``[N]``, entry t; ``processor``: ``[P]``, entry q; ``edge``: ``[M]``, entry e;
 * group ``pair``: ``[N·P]``, entry ``t·P + q``: the index of the action in the mode ``"pair"``.
 
-``N``, ``P``, ``M`` are the padded sizes; what is not there is 0 and masked out. The float features
-lie behind one another in one buffer, in the order of the table.
+``N``, ``P``, ``M`` are the padded sizes; padding is 0 and masked out. The float features are stored
+in one buffer, in the order of the table.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ __all__ = [
 Group = Literal["task", "processor", "pair", "edge"]
 
 LIMIT = 1e4
-"""Upper bound of every time and ratio; larger values are cut."""
+"""Upper bound of every time and ratio; larger values are cut off."""
 
 
 class Feature(NamedTuple):
@@ -64,7 +64,13 @@ FEATURES: tuple[Feature, ...] = (
     Feature("status_ready", "task", "flag", True, "can be placed now"),
     Feature("status_completed", "task", "flag", True, "is placed"),
     Feature("earliest_finish", "task", "CP_MIN", True, "theoretical earliest finish time"),
-    Feature("speed", "processor", "ratio", False, "mean / own work, over the tasks it can run"),
+    Feature(
+        "speed",
+        "processor",
+        "ratio",
+        False,
+        "mean / own work, over the tasks it can run",
+    ),
     Feature("available", "processor", "CP_MIN", True, "finish time of its last task"),
     Feature("comp", "pair", "CP_MIN", False, "execution time; 0 where not eligible"),
     Feature("eligible", "pair", "flag", False, "the processor can run the task"),
@@ -86,11 +92,11 @@ FEATURES: tuple[Feature, ...] = (
 
 FLOAT_FEATURES = tuple(feature for feature in FEATURES if feature.unit not in ("mask", "index"))
 FLAT_FEATURES = tuple(feature for feature in FLOAT_FEATURES if feature.group != "edge")
-"""What a ``"flat"`` observation holds, in this order."""
+"""The features of a ``"flat"`` observation, in this order."""
 
 
 def stack_features(observation: Mapping[str, npt.NDArray[Any]], group: Group) -> npt.NDArray[Any]:
-    """The float features of one group behind one another: ``[..., size, features]`` float32.
+    """The float features of one group as one matrix: ``[..., size, features]`` float32.
 
     Args:
         observation: a ``"graph"`` observation, or a batch of them (leading axes are kept).
@@ -125,7 +131,7 @@ def static_features(instance: Instance) -> dict[str, Floats]:
 
 
 def _speeds(instance: Instance, eligible: npt.NDArray[np.bool_]) -> Floats:
-    """``[p]`` relative speed: 1 is average, 0 belongs to a processor that can run nothing."""
+    """``[p]`` relative speed: 1 is average; 0 where a processor can run no task."""
     own = np.where(eligible, instance.comp, 0.0).sum(axis=0)
     mean = np.where(eligible, instance.arrays.mean_comp[:, None], 0.0).sum(axis=0)
     speeds = np.where(mean > 0, LIMIT, 1.0)
@@ -135,7 +141,13 @@ def _speeds(instance: Instance, eligible: npt.NDArray[np.bool_]) -> Floats:
 
 
 def group_sizes(max_tasks: int, max_processors: int, max_edges: int) -> dict[str, int]:
-    """How many entries a feature of each group has."""
+    """Number of entries of a feature of each group.
+
+    Args:
+        max_tasks: N ≥ 1.
+        max_processors: P ≥ 1.
+        max_edges: M ≥ 1.
+    """
     pairs = max_tasks * max_processors
     return {"task": max_tasks, "processor": max_processors, "pair": pairs, "edge": max_edges}
 

@@ -25,15 +25,15 @@ class Instance:
     """A frozen, validated scheduling problem.
 
     Communication of edge e from processor a to b ≠ a takes
-    ``latency[a, b] + data[e] * inv_bandwidth[a, b]``, and nothing within a processor. Times are in
-    one abstract unit of the user's choice.
+    ``latency[a, b] + data[e] * inv_bandwidth[a, b]``; within a processor it is free. All times are
+    in one unit that the user chooses.
 
     Args:
         comp: ``[n, p]`` execution time of each task on each processor, ≥ 0; ``inf`` = may not run.
         edges: ``[m, 2]`` pairs (predecessor, successor) of task indices.
         data: ``[m]`` amount of data on each edge, finite, ≥ 0.
-        inv_bandwidth: ``[p, p]`` time per unit of data; default 1 everywhere. Diagonal ignored.
-        latency: ``[p, p]`` start-up time of a transfer; default 0. Diagonal ignored.
+        inv_bandwidth: ``[p, p]`` time per unit of data; default 1. The diagonal is ignored.
+        latency: ``[p, p]`` start-up time of a transfer; default 0. The diagonal is ignored.
         task_names: n distinct names; default ``"0"`` … ``"n-1"``.
         processor_names: p distinct names; default ``"P0"`` … .
         name: a label for tables and pictures.
@@ -99,7 +99,7 @@ class Instance:
 
     @property
     def time_scale(self) -> float:
-        """``cp_min``, or 1 when that is 0: the unit of all scaled times, rewards and features."""
+        """``cp_min``, or 1 where that is 0: the unit of scaled times, rewards and features."""
         return self.cp_min if self.cp_min > 0 else 1.0
 
     @cached_property
@@ -171,6 +171,10 @@ class Instance:
             graph: node attribute ``comp``: p execution times; edge attribute ``data``: a number.
             comp: name of the node attribute.
             data: name of the edge attribute; a missing one counts as 0.
+            inv_bandwidth: as of ``Instance``.
+            latency: as of ``Instance``.
+            processor_names: as of ``Instance``.
+            name: a label; default: that of the graph.
 
         Raises:
             InvalidInstanceError: a node without costs, or anything that ``Instance`` refuses.

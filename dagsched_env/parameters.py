@@ -1,4 +1,4 @@
-"""Numbers that a family draws for each instance: one value, an inclusive range, or choices."""
+"""Parameters of a family, drawn for each instance: one value, an inclusive range, or choices."""
 
 import math
 from typing import Any
@@ -22,13 +22,13 @@ __all__ = [
 ]
 
 Range = int | tuple[int, int]
-"""A whole number, or an inclusive range (low, high) from which one is drawn uniformly."""
+"""A whole number, or an inclusive range (low, high); a number is drawn from it uniformly."""
 
 Choices = float | tuple[float, ...]
-"""A number, or a tuple of numbers of which one is drawn uniformly."""
+"""A number, or a tuple of numbers; one of them is drawn uniformly."""
 
 WholeChoices = int | tuple[int, ...]
-"""A whole number, or a tuple of them of which one is drawn uniformly."""
+"""A whole number, or a tuple of whole numbers; one of them is drawn uniformly."""
 
 
 def as_range(value: Range) -> tuple[int, int]:
@@ -56,8 +56,13 @@ def draw_choice(value: Choices, rng: np.random.Generator) -> float:
 def check_range(name: str, value: Any, *, least: int = 1) -> None:
     """Refuse anything but a whole number or (low, high) with ``least`` ≤ low ≤ high.
 
+    Args:
+        name: of the argument, for the message.
+        value: the argument.
+        least: the smallest number that is allowed.
+
     Raises:
-        DAGSchedError: names the argument.
+        DAGSchedError: the message names the argument.
     """
     bounds = value if isinstance(value, tuple) else (value, value)
     if len(bounds) != 2 or not all(_is_number(bound, whole=True) for bound in bounds):
@@ -77,8 +82,16 @@ def check_choices(
 ) -> None:
     """Refuse anything but a finite number, or a tuple of them, within the limits.
 
+    Args:
+        name: of the argument, for the message.
+        value: the argument.
+        at_least: inclusive lower limit.
+        above: exclusive lower limit.
+        at_most: inclusive upper limit.
+        whole: only whole numbers are allowed.
+
     Raises:
-        DAGSchedError: names the argument.
+        DAGSchedError: the message names the argument.
     """
     choices = value if isinstance(value, tuple) else (value,)
     kind = "whole number" if whole else "finite number"
@@ -102,8 +115,16 @@ def check_number(
 ) -> None:
     """Refuse anything but one finite number within the limits.
 
+    Args:
+        name: of the argument, for the message.
+        value: the argument.
+        at_least: inclusive lower limit.
+        above: exclusive lower limit.
+        at_most: inclusive upper limit.
+        whole: only a whole number is allowed.
+
     Raises:
-        DAGSchedError: names the argument.
+        DAGSchedError: the message names the argument.
     """
     if isinstance(value, tuple):
         raise DAGSchedError(f"{name} is {value!r}: give one number")
@@ -113,8 +134,13 @@ def check_number(
 def check_interval(name: str, value: Any, *, above: float = -math.inf) -> None:
     """Refuse anything but a tuple (low, high) of finite numbers with low ≤ high.
 
+    Args:
+        name: of the argument, for the message.
+        value: the argument.
+        above: exclusive lower limit of both numbers.
+
     Raises:
-        DAGSchedError: names the argument.
+        DAGSchedError: the message names the argument.
     """
     if not (isinstance(value, tuple) and len(value) == 2):
         raise DAGSchedError(f"{name} is {value!r}: give a tuple (low, high)")

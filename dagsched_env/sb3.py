@@ -5,9 +5,9 @@
     envs = gymnasium.make_vec("DAGSched-v0", num_envs=64, observation="flat")
     model = MaskablePPO("MlpPolicy", VecMonitor(sb3_vec_env(envs)))
 
-The two libraries disagree about the end of an episode. In Gymnasium the step after it resets the
-copy; Stable-Baselines3 wants the first observation of the next episode at once, and the last one
-of the old episode as ``info["terminal_observation"]``. So finished copies are reset by
+The two libraries treat the end of an episode differently. In Gymnasium the step after the end
+resets the copy. Stable-Baselines3 expects the first observation of the next episode at once, and
+the last one of the old episode as ``info["terminal_observation"]``. So finished copies are reset by
 ``reset(options={"reset_mask": ...})`` in the step that finishes them.
 """
 
@@ -35,13 +35,13 @@ Indices = int | Iterable[int] | None
 def sb3_vec_env(vector_env: Vectors) -> "VecEnv":
     """A Stable-Baselines3 ``VecEnv`` on a Gymnasium vector environment.
 
-    If that has ``action_masks() -> [num_envs, A]``, MaskablePPO finds it. ``info`` of each copy
-    holds what the vector environment reports about it, but for ``action_mask``, and on the last
-    step of an episode ``terminal_observation`` and ``TimeLimit.truncated``.
+    MaskablePPO uses its ``action_masks() -> [num_envs, A]``, where it has that method. ``info`` of
+    each copy holds what the vector environment reports about it, except ``action_mask``. In the
+    last step of an episode it also holds ``terminal_observation`` and ``TimeLimit.truncated``.
 
     Args:
-        vector_env: takes ``reset(options={"reset_mask": bool [num_envs]})`` at any time, and resets
-            nothing within the step that finishes an episode.
+        vector_env: supports ``reset(options={"reset_mask": bool [num_envs]})`` at any time, and
+            does not reset within the step that finishes an episode.
 
     Raises:
         MissingExtraError: stable-baselines3 is not installed.
@@ -56,7 +56,7 @@ def sb3_vec_env(vector_env: Vectors) -> "VecEnv":
 
 
 class VectorAdapter:
-    """What a ``VecEnv`` does, without the import of it; ``sb3_vec_env`` puts the two together."""
+    """The methods of a ``VecEnv``; ``sb3_vec_env`` makes a subclass of both."""
 
     def __init__(self, vector_env: Vectors) -> None:
         self.vector_env = vector_env
@@ -123,8 +123,13 @@ class VectorAdapter:
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
         """Set an attribute of the vector environment.
 
+        Args:
+            attr_name: its name.
+            value: its new value.
+            indices: None or all copies.
+
         Raises:
-            DAGSchedError: not for all copies; they share their attributes.
+            DAGSchedError: ``indices`` names some copies only; all copies share their attributes.
         """
         if len(self._chosen(indices)) != self.num_envs:
             raise DAGSchedError(f"the copies share {attr_name!r}: set it without indices")
@@ -133,7 +138,14 @@ class VectorAdapter:
     def env_method(
         self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any
     ) -> list[Any]:
-        """Call a method of the vector environment that returns one entry per copy."""
+        """Call a method of the vector environment that returns one entry per copy.
+
+        Args:
+            method_name: its name.
+            method_args: its arguments.
+            indices: the copies whose entries are returned; None: all.
+            method_kwargs: its keyword arguments.
+        """
         rows = getattr(self.vector_env, method_name)(*method_args, **method_kwargs)
         return [rows[i] for i in self._chosen(indices)]
 
@@ -154,7 +166,7 @@ class VectorAdapter:
 
 @cache
 def _adapter_class() -> Any:
-    """``VectorAdapter`` as a subclass of ``VecEnv``; torch comes in with the import."""
+    """``VectorAdapter`` as a subclass of ``VecEnv``, whose import loads torch."""
     try:
         from stable_baselines3.common.vec_env import VecEnv
     except ImportError:
@@ -170,7 +182,7 @@ def _row(observations: Any, i: int) -> Any:
 
 
 def _split(merged: dict[str, Any], num_envs: int) -> Infos:
-    """One info per copy; in the merged one ``_key[i]`` says whether copy i has reported ``key``."""
+    """One info per copy; in ``merged``, ``_key[i]`` says whether copy i has reported ``key``."""
     infos: Infos = [{} for _ in range(num_envs)]
     for key, values in merged.items():
         present = merged.get(f"_{key}")

@@ -59,9 +59,13 @@ class Schedule:
         *,
         algorithm: str | None = None,
     ) -> "Schedule":
-        """Take over arrays that the caller has just made, without copying or checking them.
+        """Use arrays that the caller has just made, without copying or checking them.
 
-        They need the shapes and types of the constructor and become read-only.
+        Args:
+            processor: ``[n]`` int64; becomes read-only, as the others.
+            start: ``[n]`` float64 (time).
+            finish: ``[n]`` float64 (time).
+            algorithm: label of the schedule.
         """
         for array in (processor, start, finish):
             array.flags.writeable = False
@@ -142,7 +146,7 @@ class Schedule:
     def _check_overlaps(self, p: int, slack: float) -> None:
         for q in range(p):
             tasks = np.flatnonzero(self.processor == q)
-            # By midpoint: a task of no duration may start a rounding error after its successor.
+            # By midpoint: a task of duration 0 may start a rounding error after its successor.
             middle = 0.5 * self.start[tasks] + 0.5 * self.finish[tasks]
             tasks = tasks[np.argsort(middle, kind="stable")]
             for a, b in itertools.pairwise(tasks):

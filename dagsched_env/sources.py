@@ -1,4 +1,4 @@
-"""Where an environment takes its problems from, and the padded sizes that hold them all."""
+"""Where the problems of an environment come from, and the padded sizes that hold all of them."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,13 +15,13 @@ __all__ = ["Draw", "InstanceList", "Instances", "Padding", "as_instance", "resol
 SUITE_PREFIX = "suite:"
 
 Draw: TypeAlias = Callable[[np.random.Generator], Instance]
-"""Draws a problem; as a ``dagsched_env.generators.Generator`` it sets the padding by itself."""
+"""Draws a problem. A ``dagsched_env.generators.Generator`` states the padded sizes too."""
 
 Instances: TypeAlias = Instance | str | Path | Sequence[Instance | str | Path] | Draw
 """An ``Instance``; a file that ``dagsched_env.io.load`` reads; ``"suite:NAME"``, all instances of
 ``dagsched_env.suites.load(NAME)``; a list of instances and files; or a function ``rng ->
-Instance``, such as a generator. A list is drawn from uniformly; so a stream of problems
-is ``lambda rng: next(stream)``."""
+Instance``, such as a generator. Of a list, one is drawn uniformly. A stream of problems is
+``lambda rng: next(stream)``."""
 
 
 class InstanceList:
@@ -55,7 +55,13 @@ class Padding(NamedTuple):
     def of(
         cls, source: Draw, max_tasks: int | None, max_processors: int | None, max_edges: int | None
     ) -> "Padding":
-        """The sizes given, else those that the source states.
+        """The sizes that are given, else those that the source states.
+
+        Args:
+            source: draws the instances.
+            max_tasks: N ≥ 1, or None for that of the source.
+            max_processors: P ≥ 1, or None.
+            max_edges: M ≥ 1, or None.
 
         Raises:
             DAGSchedError: a size is neither given nor stated, is less than 1, or too small for an
@@ -72,7 +78,7 @@ class Padding(NamedTuple):
         return padding
 
     def require_fit(self, instance: Instance, place: str) -> None:
-        """Raises DAGSchedError, naming the ``place``, if the instance is larger than this."""
+        """Raise a DAGSchedError that names the ``place`` if the instance is larger than this."""
         for what, limit in self._asdict().items():
             size = getattr(instance, f"n_{what}")
             if size > limit:
@@ -107,7 +113,7 @@ def resolve_source(instances: Instances | None) -> Draw:
 
 
 def as_instance(value: Any, place: str) -> Instance:
-    """An instance as it is, a path read by ``dagsched_env.io.load``.
+    """The instance itself, or the one that ``dagsched_env.io.load`` reads from a path.
 
     Raises:
         DAGSchedError: the ``place`` holds neither, or the file cannot be read.

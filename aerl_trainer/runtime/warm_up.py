@@ -19,7 +19,7 @@ from dagsched_env.env import DAGSchedEnv
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.schedulers import SCHEDULERS, SEARCHERS
 from dagsched_env.simulator import State
-from dagsched_env.vector.env import DAGSchedVectorEnv
+from dagsched_env.vector import DAGSchedVectorEnv
 
 __all__ = ["warm_up"]
 

@@ -1,9 +1,21 @@
-"""``dagsched``: make, convert, look at and schedule instances; check and compare schedules."""
+"""``dagsched``: make, convert, look at and schedule instances; check and compare schedules.
+
+In reading order:
+
+- ``arguments``: what the commands share;
+- ``progress``: a progress bar on a terminal;
+- ``schedulers``: the schedulers that a command line can name;
+- ``inspection``: ``dagsched info`` and ``dagsched verify``;
+- ``scheduling``: ``dagsched schedule`` and ``dagsched plot``;
+- ``comparison``: ``dagsched compare``;
+- ``files``: ``dagsched generate`` and ``dagsched convert``.
+"""
 
 import argparse
 import sys
 from collections.abc import Sequence
 
+from dagsched_env import __version__
 from dagsched_env.cli import comparison, files, inspection, scheduling
 from dagsched_env.errors import DAGSchedError
 
@@ -59,6 +71,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--version", action="version", version=f"dagsched {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for module in (inspection, scheduling, comparison, files):
         module.add_commands(commands)

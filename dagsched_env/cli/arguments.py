@@ -19,7 +19,14 @@ FILE_HELP = (
 def add_command(
     commands: Commands, name: str, summary: str, examples: str
 ) -> argparse.ArgumentParser:
-    """A command whose ``--help`` ends with examples."""
+    """Add a command whose ``--help`` ends with examples.
+
+    Args:
+        commands: the list of commands.
+        name: of the command.
+        summary: one line, without a capital or a full stop.
+        examples: command lines, indented by two spaces.
+    """
     return commands.add_parser(
         name,
         help=summary,
@@ -33,7 +40,7 @@ def positive_seconds(text: str) -> float:
     """A finite number of seconds > 0."""
     seconds = float(text)
     if not (math.isfinite(seconds) and seconds > 0):
-        raise argparse.ArgumentTypeError(f"{text} is no number of seconds > 0")
+        raise argparse.ArgumentTypeError(f"{text} is not a number of seconds > 0")
     return seconds
 
 

@@ -1,4 +1,11 @@
-"""Proved optima and gaps with the CP-SAT solver of OR-Tools (extra ``exact``)."""
+"""Proved optima and gaps with the CP-SAT solver of OR-Tools (extra ``exact``).
+
+In reading order:
+
+- ``grid``: times as whole numbers, rounded so that the bound stays sound;
+- ``model``: the CP-SAT model;
+- ``search``: a run of the solver that ends in time and can be interrupted.
+"""
 
 import importlib.util
 import time

@@ -1,7 +1,31 @@
 """Random instance families: callables ``rng -> Instance`` that state their largest sizes.
 
 Most are a ``GraphFamily``: they draw a task graph and put it on a platform of
-``dagsched_env.platforms``, given as ``platform=``. ``GENERATORS`` has all by name.
+``dagsched_env.platforms``, given as ``platform=``. ``GENERATORS`` has all families by name.
+
+In reading order:
+
+- ``family``: ``GraphFamily``: draws a workflow and puts it on a platform;
+- ``topcuoglu``: layered random graphs of Topcuoglu et al.;
+- ``daggen``: the graphs of DAGGEN: fat, density, regularity, jump;
+- ``erdos_renyi``: random graphs G(n, probability);
+- ``layered``: layers with edges from each to the next;
+- ``fork_join``: phases of parallel branches;
+- ``trees``: in-trees and out-trees;
+- ``series_parallel``: two-terminal series–parallel graphs;
+- ``chains``: independent chains;
+- ``stencil``: sweeps over a line of cells;
+- ``gaussian_elimination``: Gaussian elimination;
+- ``fft``: fast Fourier transform;
+- ``laplace``: the diamond-shaped graph of a Laplace solver;
+- ``molecular_dynamics``: one time step of a molecular dynamics code;
+- ``tiled``: from the kernel calls of a tiled factorisation to its task graph;
+- ``cholesky``: tiled Cholesky factorisation;
+- ``lu``: tiled LU factorisation;
+- ``qr``: tiled QR factorisation;
+- ``recipes``: scientific workflows from the recipes of wfcommons;
+- ``job_shop``: job shops, random and classic;
+- ``toy``: instances whose optimum is known.
 """
 
 from collections.abc import Callable

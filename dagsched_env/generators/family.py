@@ -1,4 +1,4 @@
-"""A family of task graphs on a family of platforms, and the weights of graphs that have none."""
+"""A family of task graphs on a family of platforms; random weights for graphs without any."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -67,7 +67,16 @@ def workflow(
     tasks: Sequence[str] | None = None,
     kinds: Sequence[str] | None = None,
 ) -> Workflow:
-    """A workflow of plain lists; one unit of data on each edge and numbered tasks by default."""
+    """A workflow from plain lists.
+
+    Args:
+        runtimes: ``[n]`` time of each task on a processor of speed 1, ≥ 0.
+        edges: m pairs (predecessor, successor) of task indices.
+        data: ``[m]`` amount of data on each edge, ≥ 0; default 1.
+        name: a label.
+        tasks: n distinct names; default ``"0"`` … ``"n-1"``.
+        kinds: ``[n]`` kind of each task, or None.
+    """
     return Workflow(
         tasks=tuple(map(str, range(len(runtimes)))) if tasks is None else tuple(tasks),
         runtimes=np.asarray(runtimes, dtype=np.float64),
@@ -81,7 +90,16 @@ def workflow(
 def random_weights(
     n: int, edges: Sequence[tuple[int, int]], rng: np.random.Generator, *, name: str
 ) -> Workflow:
-    """Weights as Topcuoglu et al. 2002 draw them: runtimes uniform in [0, 2·w̄], data in [0, 1]."""
+    """A workflow with random weights, drawn as by Topcuoglu et al. 2002.
+
+    Runtimes are uniform in [0, 2·w̄], data is uniform in [0, 1].
+
+    Args:
+        n: number of tasks.
+        edges: pairs (predecessor, successor) of task indices.
+        rng: draws the weights.
+        name: a label.
+    """
     return workflow(2.0 * MEAN_COST * rng.random(n), edges, rng.random(len(edges)), name=name)
 
 

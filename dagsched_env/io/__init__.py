@@ -21,6 +21,33 @@ to ``load``. DOT and GraphML hold an instance where their nodes have the attribu
 files say nothing about communication: the platform's ``ccr`` or bandwidth does. XML needs the extra
 ``formats``. Schedules are drawn but not read back; ``Schedule.to_json`` is their own format.
 Graphs of networkx: ``Instance.from_networkx``, or ``workflow_from_networkx`` without cost vectors.
+
+In reading order:
+
+- ``atomic``: files and directories that appear whole or not at all;
+- ``numbers``: strict numbers in text, with their place for messages;
+- ``fields``: strict values in JSON, with their place;
+- ``xml_tree``: strict elements and attributes in XML, with their place;
+- ``source``: a file that is read once; hardened XML;
+- ``own_json``: the package's own instance format;
+- ``attributes``: the attributes by which DOT and GraphML carry a problem;
+- ``dot_syntax``: the grammar of DOT, linear and without recursion;
+- ``dot``: DOT, read and written;
+- ``graphml``: GraphML, read and written;
+- ``csv_trio``: a directory of tables, read and written;
+- ``transfers``: file sizes on the edges of traces;
+- ``wfformat``: WfFormat traces of versions 1.5 and 1.6;
+- ``wfformat_14``: WfFormat traces of version 1.4;
+- ``wfformat_dump``: writes WfFormat 1.5;
+- ``dax``: Pegasus DAX;
+- ``stg``: Standard Task Graphs;
+- ``job_shop``: job-shop text;
+- ``fjsp``: flexible job-shop text;
+- ``chrome_trace``: a schedule for chrome://tracing and Perfetto;
+- ``networkx_workflow``: a workflow from a networkx graph;
+- ``formats``: the registry: how each format is read and written;
+- ``recognise``: recognises the format by suffix or content;
+- ``traces``: the real traces that come with the package.
 """
 
 from os import PathLike

@@ -1,8 +1,8 @@
 """The attributes by which DOT and GraphML files carry an instance, a workflow or a schedule.
 
 Of a graph: ``processors`` (their names, a JSON list), ``inv_bandwidth`` and ``latency`` (rows
-apart by ``;``); each is left out where it has its default. Of a node: ``comp``, its time on each
-processor (``inf`` = may not run), or else one runtime, ``runtime``, ``weight`` or ``size``. Of an
+separated by ``;``); each is left out where it has its default. Of a node: ``comp``, its time on
+each processor (``inf`` = may not run), or one runtime: ``runtime``, ``weight`` or ``size``. Of an
 edge: ``data``, ``size`` or ``weight``; none = no data. A schedule adds ``processor``, ``start`` and
 ``finish`` to each node.
 """
@@ -156,7 +156,13 @@ def graph_attributes(instance: Instance) -> Attributes:
 
 
 def node_attributes(instance: Instance, schedule: Schedule | None, task: int) -> Attributes:
-    """Costs of a task, and where and when it runs."""
+    """Attributes of a node: the costs of a task, and where and when it runs.
+
+    Args:
+        instance: the problem.
+        schedule: a schedule of it, or None.
+        task: index of the task.
+    """
     attributes = {"comp": _vector_text(instance.comp[task])}
     if schedule is not None:
         attributes["processor"] = instance.processor_names[schedule.processor[task]]

@@ -10,7 +10,16 @@ __all__ = ["entries", "get", "get_amount", "get_text", "index_of", "record_of", 
 
 
 def get(record: dict[str, Any], key: str, where: str) -> Any:
-    """The value of a key that must be there."""
+    """The value of a key that must be there.
+
+    Args:
+        record: the object.
+        key: of the value.
+        where: place of the object, for messages.
+
+    Raises:
+        FormatError: the key is missing.
+    """
     if key not in record:
         raise FormatError(f"{where} has no key {key!r}")
     return record[key]
@@ -24,7 +33,16 @@ def record_of(value: Any, where: str) -> dict[str, Any]:
 
 
 def entries(record: dict[str, Any], key: str, where: str) -> Iterator[dict[str, Any]]:
-    """The objects of a list."""
+    """The entries of a list of objects.
+
+    Args:
+        record: the object.
+        key: of the value.
+        where: place of the object, for messages.
+
+    Raises:
+        FormatError: the key is missing, or its value is not a list of objects.
+    """
     values = get(record, key, where)
     if not isinstance(values, list):
         raise FormatError(f"{where}.{key} is not a list")
@@ -33,7 +51,16 @@ def entries(record: dict[str, Any], key: str, where: str) -> Iterator[dict[str, 
 
 
 def index_of(values: list[dict[str, Any]], where: str, key: str = "id") -> dict[str, int]:
-    """Position of each entry by its ``key``; raises on a repeated one."""
+    """Position of each entry of a list by its name.
+
+    Args:
+        values: the entries.
+        where: place of the list, for messages.
+        key: of the name in an entry.
+
+    Raises:
+        FormatError: a name is missing or repeated.
+    """
     index: dict[str, int] = {}
     for i, value in enumerate(values):
         name = get_text(value, key, f"{where}[{i}]")
@@ -44,19 +71,37 @@ def index_of(values: list[dict[str, Any]], where: str, key: str = "id") -> dict[
 
 
 def get_text(record: dict[str, Any], key: str, where: str) -> str:
-    """Text that must be there and is not empty."""
+    """Text that must be there and not be empty.
+
+    Args:
+        record: the object.
+        key: of the value.
+        where: place of the object, for messages.
+
+    Raises:
+        FormatError: the key is missing, or its value is empty or not text.
+    """
     return _text(get(record, key, where), f"{where}.{key}")
 
 
 def texts(value: Any, where: str) -> list[str]:
-    """A list of text that is not empty."""
+    """A list of texts that are not empty."""
     if not isinstance(value, list):
         raise FormatError(f"{where} is not a list")
     return [_text(item, f"{where}[{i}]") for i, item in enumerate(value)]
 
 
 def get_amount(record: dict[str, Any], key: str, where: str) -> float:
-    """A number between 0 and 1e100 that must be there."""
+    """A number between 0 and 1e100 that must be there.
+
+    Args:
+        record: the object.
+        key: of the value.
+        where: place of the object, for messages.
+
+    Raises:
+        FormatError: the key is missing, or its value is no such number.
+    """
     value, where = get(record, key, where), f"{where}.{key}"
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise FormatError(f"{where} is {type(value).__name__}, not a number")

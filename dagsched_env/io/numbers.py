@@ -1,4 +1,4 @@
-"""Numbers in text files: read strictly, with their place in the file; written exactly."""
+"""Numbers in text files: read strictly, with their place for messages; written exactly."""
 
 import math
 import sys
@@ -21,26 +21,35 @@ __all__ = [
 FINITE = sys.float_info.max
 
 LARGEST = 1e100
-"""Times and sizes that a platform is yet to scale go no further, so that no sum leaves float64."""
+"""Largest time or size of a workflow; a platform can still scale it without overflow."""
 
 INFINITY = ("inf", "infinity")
 
 MOST_PROCESSORS = 4096
-"""A platform needs memory for every pair of processors, so larger ones are not read or written."""
+"""Largest number of processors; a platform needs memory for every pair of them."""
 
 MOST_MACHINES = 1024
-"""The same where a file only announces machines, without a number for each of them."""
+"""The same for files that announce machines without listing a number for each of them."""
 
 
 def lines(text: str) -> list[tuple[int, list[str]]]:
-    """Words of each line that has any, with the number of the line from 1; ``#`` is a comment."""
+    """Number, from 1, and words of each line that is not empty; ``#`` starts a comment."""
     rows = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     split = ((i, row.partition("#")[0].split()) for i, row in enumerate(rows, start=1))
     return [(i, words) for i, words in split if words]
 
 
 def whole(word: str, where: str, *, most: int = 10**15) -> int:
-    """A whole number between 0 and ``most``; raises FormatError."""
+    """A whole number between 0 and ``most``.
+
+    Args:
+        word: the text.
+        where: its place in the file, for the message.
+        most: the largest value that is read.
+
+    Raises:
+        FormatError: it is no such number.
+    """
     if not (word.isascii() and word.isdigit()):
         raise FormatError(f"{where}: {_shown(word)} is not a whole number >= 0")
     if len(word) > 100 or int(word) > most:
@@ -49,7 +58,16 @@ def whole(word: str, where: str, *, most: int = 10**15) -> int:
 
 
 def amount(word: str, where: str, *, most: float = LARGEST) -> float:
-    """A time or size between 0 and ``most``; raises FormatError."""
+    """A time or size between 0 and ``most``.
+
+    Args:
+        word: the text.
+        where: its place in the file, for the message.
+        most: the largest value that is read.
+
+    Raises:
+        FormatError: it is no such number.
+    """
     value = cost(word, where)
     if value > most:
         raise FormatError(f"{where}: {_shown(word)} is not between 0 and {most:g}")
@@ -75,7 +93,16 @@ def number_text(value: float) -> str:
 
 
 def check_processors(count: int, where: str, *, most: int = MOST_PROCESSORS) -> None:
-    """Raises FormatError where a file has more processors than are read."""
+    """Check the number of processors of a file.
+
+    Args:
+        count: the number.
+        where: its place in the file, for the message.
+        most: the largest number that is read.
+
+    Raises:
+        FormatError: it is not between 1 and ``most``.
+    """
     if not 1 <= count <= most:
         raise FormatError(f"{where}: {count} processors; between 1 and {most} are read")
 

@@ -1,4 +1,4 @@
-"""Steps through an XML tree, whatever namespace its elements are in."""
+"""Elements and attributes of a parsed XML tree; the namespaces of elements are ignored."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -17,12 +17,21 @@ def local_name(element: "Element") -> str:
 
 
 def children(element: "Element", tag: str) -> Iterator["Element"]:
-    """Direct children of that local name."""
+    """Direct children whose local name is ``tag``."""
     return (child for child in element if local_name(child) == tag)
 
 
 def attribute(element: "Element", name: str, where: str) -> str:
-    """An attribute that must be there and not be empty; raises FormatError."""
+    """An attribute that must be there and not be empty.
+
+    Args:
+        element: an XML element.
+        name: of the attribute.
+        where: place of the element, for the message.
+
+    Raises:
+        FormatError: the attribute is missing or empty.
+    """
     value = element.get(name)
     if not value:
         raise FormatError(f"{where} has no attribute {name!r}")

@@ -1,10 +1,24 @@
-"""The machines: what turns a workflow into an instance.
+"""Platforms: they put a workflow on processors, which makes it an instance.
 
-``Unrelated``, ``Related`` and ``CpuGpu`` draw processors; ``Clustered`` and ``Restricted`` change
-what another one drew: ``Restricted(Clustered(CpuGpu()))``. Each is a callable ``(workflow, rng) ->
-Instance``; ``Seeded`` fixes its draw for the readers of workflow files, as ``RandomPlatform`` does
-for ``Unrelated``. ``Platform`` is described, not drawn. ``PLATFORMS`` has those that are drawn by
-name.
+``Unrelated``, ``Related`` and ``CpuGpu`` draw processors. ``Clustered`` and ``Restricted`` change
+the processors of another platform: ``Restricted(Clustered(CpuGpu()))``. Each of these is a callable
+``(workflow, rng) -> Instance``. ``Platform`` draws nothing: its speeds and links are given. The
+readers of workflow files need a platform that is always the same: ``Platform``, ``RandomPlatform``,
+or ``Seeded`` around any other. ``PLATFORMS`` has the platforms that draw, by name.
+
+In reading order:
+
+- ``model``: the protocol of all platforms;
+- ``ccr``: the ratio of communication to computation, measured and set exactly;
+- ``altered``: an instance with some of its numbers changed;
+- ``machines``: ``Platform``, given by its speeds and links, and ``RandomPlatform``;
+- ``unrelated``: unrelated processors, heterogeneity β;
+- ``related``: related processors: speeds;
+- ``cpu_gpu``: two types of processor; the acceleration depends on the kind of task;
+- ``clustered``: slow links between clusters, around any platform;
+- ``restricted``: tasks that only some processors can run, around any platform;
+- ``seeded``: a platform with a fixed seed, for the readers of workflow files;
+- ``named``: ``PLATFORMS``, platforms by name.
 """
 
 from dagsched_env.platforms.ccr import ccr

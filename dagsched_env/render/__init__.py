@@ -1,4 +1,12 @@
-"""Pictures of schedules: Gantt charts as PNG, SVG, PDF, pixels, or an interactive HTML page."""
+"""Pictures of schedules: Gantt charts as PNG, SVG, PDF, pixels, or an interactive HTML page.
+
+In reading order:
+
+- ``canvas``: what all matplotlib pictures share;
+- ``gantt``: Gantt charts as pictures;
+- ``page``: a Gantt chart as one interactive HTML page;
+- ``comparison``: a picture of a comparison of schedulers.
+"""
 
 from pathlib import Path
 

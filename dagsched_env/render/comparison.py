@@ -30,7 +30,7 @@ def comparison_figure(
     """A row per scheduler, best mean first: every ratio as a dot, quartiles as a box, the mean.
 
     Args:
-        ratios: scheduler → makespan / the reference's makespan, one an instance; infinite ones
+        ratios: scheduler → makespan / the reference's makespan, one per instance; infinite ones
             are left out.
         reference: name of the line at 1.
         title: what was compared.
@@ -75,7 +75,15 @@ def comparison_figure(
 def save_comparison(
     ratios: Mapping[str, Sequence[float]], reference: str, path: str | Path, title: str = ""
 ) -> Path:
-    """Write ``comparison_figure`` as PNG, SVG or PDF, by the suffix; the file appears whole.
+    """Write ``comparison_figure`` as PNG, SVG or PDF, by the suffix.
+
+    The file appears whole or not at all.
+
+    Args:
+        ratios: scheduler → makespan / the reference's makespan, one per instance.
+        reference: name of the line at 1.
+        path: the file to write.
+        title: what was compared.
 
     Raises:
         DAGSchedError: an unknown suffix, or nothing to draw.

@@ -36,7 +36,7 @@ MIN_LABEL_POINTS, MAX_LABEL_POINTS = 5.0, 8.5
 
 
 class _Chart(NamedTuple):
-    """What is drawn: the placed tasks and the frame around them; times in the user's unit."""
+    """What is drawn: the placed tasks and the frame around them; times in the unit of the user."""
 
     tasks: npt.NDArray[np.int64]  # [placed] indices
     processor: npt.NDArray[np.int64]  # [placed]
@@ -77,7 +77,14 @@ def gantt_figure(schedule: Schedule, instance: Instance | None = None) -> "Figur
 
 
 def save_gantt(schedule: Schedule, path: str | Path, instance: Instance | None = None) -> Path:
-    """Write ``gantt_figure`` as PNG, SVG or PDF, by the suffix; the file appears whole or not.
+    """Write ``gantt_figure`` as PNG, SVG or PDF, by the suffix.
+
+    The file appears whole or not at all.
+
+    Args:
+        schedule: complete or partial.
+        path: the file to write.
+        instance: as of ``gantt_figure``.
 
     Raises:
         DAGSchedError: an unknown suffix, or the schedule does not fit the instance in size.
@@ -88,7 +95,7 @@ def save_gantt(schedule: Schedule, path: str | Path, instance: Instance | None =
 
 
 def rgb_array(schedule: Schedule, instance: Instance | None = None) -> npt.NDArray[np.uint8]:
-    """``gantt_figure`` as pixels, uint8 ``[height, width, 3]``; both even, as video wants them.
+    """``gantt_figure`` as pixels, uint8 ``[height, width, 3]``; both sizes are even, as for video.
 
     The size depends on the number of processors alone, so the frames of an episode fit together.
 
@@ -164,7 +171,7 @@ def _draw_frame(axes: "Axes", chart: _Chart) -> None:
 
 
 def _draw_title(axes: "Axes", chart: _Chart, schedule: Schedule, instance: Instance | None) -> None:
-    """On the left what it is, on the right the figures."""
+    """Name and algorithm on the left, figures on the right."""
     name = instance.name if instance is not None else None
     subject = " · ".join(_shorten(part, 60) for part in (name, schedule.algorithm) if part)
     placed, n = chart.tasks.size, schedule.processor.shape[0]
@@ -178,7 +185,7 @@ def _draw_title(axes: "Axes", chart: _Chart, schedule: Schedule, instance: Insta
 
 
 def _draw_tasks(figure: "Figure", axes: "Axes", chart: _Chart) -> None:
-    """Bars, and names in those that are large enough."""
+    """Bars, with names in those that are large enough."""
     from matplotlib import colormaps
 
     colours = colormaps["viridis"](0.12 + 0.8 * chart.shade)
@@ -215,7 +222,7 @@ def _draw_tasks(figure: "Figure", axes: "Axes", chart: _Chart) -> None:
 
 
 def _fitting_label(name: str, points: float, room: float) -> str:
-    """The name, else its first word (the kind of task, in many workflows), else nothing."""
+    """The name, or its first word (often the kind of task), or nothing, whichever fits."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import TextPath
 

@@ -1,4 +1,4 @@
-"""A Gantt chart as one HTML page that needs nothing else: zoom, details on hover, critical path."""
+"""A Gantt chart as one self-contained HTML page: zoom, details on hover, critical path."""
 
 import json
 from importlib.resources import files
@@ -17,7 +17,7 @@ PLACEHOLDER = "@DATA@"
 
 
 def gantt_page(schedule: Schedule, instance: Instance) -> str:
-    """The page as text: script, style and data are all inside, nothing is fetched.
+    """The page as text; script, style and data are inside, nothing is fetched.
 
     Args:
         schedule: complete and valid.
@@ -29,13 +29,23 @@ def gantt_page(schedule: Schedule, instance: Instance) -> str:
     require_fit(schedule, instance)
     schedule.validate(instance)
     template = (files("dagsched_env") / "data" / "gantt.html").read_text(encoding="utf-8")
-    # Inside a script element only "<" can end the data early.
+    # Inside a script element only "<" can end the data too early.
     data = json.dumps(_record(schedule, instance), allow_nan=False).replace("<", "\\u003c")
     return template.replace(PLACEHOLDER, data)
 
 
 def save_page(schedule: Schedule, path: str | Path, instance: Instance) -> Path:
-    """Write ``gantt_page``; the file appears whole or not at all."""
+    """Write ``gantt_page``; the file appears whole or not at all.
+
+    Args:
+        schedule: complete and valid.
+        path: the file to write.
+        instance: the problem of the schedule.
+
+    Raises:
+        InvalidScheduleError: the schedule is not a schedule of this instance.
+        OSError: the file cannot be written.
+    """
     write_text(path, gantt_page(schedule, instance))
     return Path(path)
 

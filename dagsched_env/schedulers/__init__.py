@@ -1,9 +1,43 @@
 """Schedulers: each is a function ``(instance, **options) -> Schedule``.
 
-``CONSTRUCTIVE`` ones build one schedule and are deterministic; ``SEARCHERS`` improve theirs for as
-long as they may (``budget_s=``, ``max_evaluations=``, ``seed=``); ``SCHEDULERS`` has both, and
-random placements as the control. All take ``insertion=`` and return a schedule whose ``algorithm``
-is their key. ``best_of_portfolio`` runs all constructive ones.
+``CONSTRUCTIVE`` schedulers build one schedule and are deterministic. ``SEARCHERS`` improve a
+schedule until their budget ends (``budget_s=``, ``max_evaluations=``, ``seed=``). ``SCHEDULERS``
+has both, and random placements as the control. All take ``insertion=`` and return a schedule whose
+``algorithm`` is their key. ``best_of_portfolio`` runs all constructive ones.
+
+Modules in reading order; those that search come last:
+
+- ``heft``: HEFT, with mean, best, worst or median ranks;
+- ``cpop``: CPOP: the critical path on one processor;
+- ``peft``: PEFT: optimistic cost table;
+- ``lookahead_heft``: HEFT that looks at the children of each task;
+- ``ipeft``: IPEFT: PEFT with critical successors;
+- ``ppts``: PPTS: predict cost matrix;
+- ``mcp``: MCP: tasks by latest start time;
+- ``hlfet``: HLFET: tasks by static level;
+- ``hcpt``: HCPT: critical parent trees;
+- ``pets``: PETS: tasks level by level;
+- ``dls``: DLS: dynamic levels of ready pairs;
+- ``etf``: ETF: the earliest start goes first;
+- ``bil``: BIL: best imaginary level;
+- ``dsc``: DSC: clusters, mapped onto processors;
+- ``min_min``: Min-Min: the least finish time first;
+- ``max_min``: Max-Min: the greatest of the least finish times first;
+- ``duplex``: the better of Min-Min and Max-Min;
+- ``sufferage``: Sufferage: the largest loss by the second-best processor first;
+- ``mct``: MCT: minimum completion time;
+- ``met``: MET: minimum execution time;
+- ``olb``: OLB: the processor that is free first;
+- ``fastest_node``: all tasks on one processor;
+- ``eft_greedy``: topological order, earliest finish time;
+- ``constructive``: ``CONSTRUCTIVE``: all of the above by name;
+- ``portfolio``: the best schedule of all constructive schedulers;
+- ``random_order``: uniformly random legal placements, the control;
+- ``anytime``: budget, incumbent and trace of the searches;
+- ``noisy_heft``: the best of many HEFT schedules with noise on the ranks;
+- ``simulated_annealing``: simulated annealing, with one chain or several;
+- ``hill_climbing``: descents with restarts;
+- ``genetic``: a genetic algorithm.
 """
 
 from dagsched_env.schedulers.bil import bil

@@ -20,7 +20,7 @@ __all__ = ["batch_size", "default_sigma", "draw_lists", "noisy_heft"]
 
 MOST_LISTS = 256
 MOST_NORMALS = 200_000
-"""Limits of a batch: some milliseconds."""
+"""Limits of a batch, which takes a few milliseconds."""
 
 
 def noisy_heft(
@@ -35,9 +35,9 @@ def noisy_heft(
 ) -> Schedule:
     """List schedules in the order of an upward rank times 1 + σ·(standard normal).
 
-    Each task goes where it finishes first, in every other schedule where finish time + optimistic
-    cost to go (PEFT) is least; that choice is noisy too, by σ/10 of the highest rank. It ends early
-    on a schedule that reaches a lower bound.
+    Each task is placed where it finishes first; in every other schedule, where its finish time +
+    its optimistic cost to go (PEFT) is least. Noise of σ/10 of the highest rank is added to that
+    choice too. The search ends early when a schedule reaches a lower bound.
 
     Args:
         instance: the problem.
@@ -72,19 +72,30 @@ def noisy_heft(
 
 
 def default_sigma(instance: Instance) -> float:
-    """3 / n, at most 0.3: the best of some on random graphs of 30 to 300 tasks."""
+    """3 / n, at most 0.3: the best of several values on random graphs of 30 to 300 tasks."""
     return min(0.3, 3.0 / instance.n_tasks)
 
 
 def batch_size(instance: Instance) -> int:
-    """How many list schedules can be made before the next look at the clock; ≥ 1."""
+    """Number of list schedules that are made before the next look at the clock; ≥ 1."""
     return max(1, min(MOST_LISTS, MOST_NORMALS // _normals(instance)))
 
 
 def draw_lists(
     instance: Instance, rng: np.random.Generator, count: int, sigma: float, insertion: bool
 ) -> tuple[Ints, Floats, Floats]:
-    """Processor, start and finish, ``[count, n]`` each, of independent noisy list schedules."""
+    """Independent list schedules with noise on the ranks.
+
+    Args:
+        instance: the problem.
+        rng: draws the noise.
+        count: number of schedules.
+        sigma: σ ≥ 0.
+        insertion: use idle gaps; False appends only.
+
+    Returns:
+        Processor, start and finish, ``[count, n]`` each.
+    """
     noise = rng.standard_normal((count, _normals(instance)))
     arrays = instance.arrays
     return noisy.noisy_lists(arrays, instance.rank_u, instance.oct, sigma, noise, insertion)

@@ -17,6 +17,13 @@ jobshop            10         ft06 and random job shops
 Instances are made on demand: ``names`` makes none, ``instance`` one, ``load`` all. The data folder
 holds the fingerprint of each; where one differs a warning says that figures from this machine do
 not compare with published ones.
+
+In reading order:
+
+- ``recipes``: how the instances of a suite are made;
+- ``splits``: ``train``, ``valid`` and ``test``: families × n × p × CCR;
+- ``fixed``: the suites that are lists;
+- ``references``: best known makespans, and how they were found.
 """
 
 import json

@@ -4,6 +4,13 @@ Each returns nothing if all is well, and else raises a ``ConformanceError`` that
 
     check_scheduler(my_scheduler)
     check_env(MyWrapper(gymnasium.make("DAGSched-v0")))
+
+In reading order:
+
+- ``conformance``: the error of all checks;
+- ``instances``: unusual instances; ``check_instance``;
+- ``schedulers``: ``check_scheduler``;
+- ``environments``: ``check_env``.
 """
 
 from dagsched_env.testing.conformance import ConformanceError

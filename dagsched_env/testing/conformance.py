@@ -8,17 +8,26 @@ __all__ = ["ConformanceError", "require", "validate"]
 
 
 class ConformanceError(DAGSchedError):
-    """Something breaks a contract of this package."""
+    """An instance, a scheduler or an environment breaks a contract of this package."""
 
 
 def require(holds: bool, message: str) -> None:
-    """Raises ConformanceError with the message unless it holds."""
+    """Raise a ConformanceError with the message unless the condition holds."""
     if not holds:
         raise ConformanceError(message)
 
 
 def validate(schedule: Schedule, instance: Instance, place: str) -> None:
-    """Raises ConformanceError, naming the ``place``, if the schedule is not valid."""
+    """Check a schedule.
+
+    Args:
+        schedule: the schedule.
+        instance: its problem.
+        place: what made it, for the message.
+
+    Raises:
+        ConformanceError: the schedule is not valid.
+    """
     try:
         schedule.validate(instance)
     except DAGSchedError as error:

@@ -1,7 +1,7 @@
-"""Many ``DAGSched-v0`` at once: one struct of arrays, one kernel call a step.
+"""Many ``DAGSched-v0`` at once: one struct of arrays, one kernel call per step.
 
-Equal to ``gymnasium.vector.SyncVectorEnv`` over ``DAGSchedEnv`` step by step, and many times
-faster.
+Each step gives the same results as ``gymnasium.vector.SyncVectorEnv`` over ``DAGSchedEnv``, many
+times faster.
 """
 
 from typing import Any
@@ -34,22 +34,35 @@ class DAGSchedVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
     """B copies of ``DAGSchedEnv``, whose problems may differ in size.
 
     Made by ``gymnasium.make_vec("DAGSched-v0", num_envs=B,
-    vectorization_mode="vector_entry_point")``. Env i has a random generator of its own, and so it
-    plays what a ``DAGSchedEnv`` of the same seed plays. After the end of an episode the next
-    ``step`` ignores the action of that env and begins a new one (``AutoresetMode.NEXT_STEP``).
+    vectorization_mode="vector_entry_point")``. Env i has its own random
+    generator, so it draws the problems that a ``DAGSchedEnv`` of the same seed draws. After the end
+    of an episode the next ``step`` ignores the action of that env and begins a new episode
+    (``AutoresetMode.NEXT_STEP``).
 
-    ``info`` follows Gymnasium's vector convention: ``[B, …]`` arrays, and under ``"_" + key`` which
-    entries mean something. It holds ``action_mask`` always, int8 ``[B, A]`` (with factored actions
-    N entries for the tasks, then P for the processors); ``illegal_action`` after each step, but no
-    reasons; and where the last task has been placed ``makespan``, ``slr``, ``speedup``,
-    ``efficiency``, ``schedule`` and, with ``durations``, ``robust_makespan_mean``, ``_std`` and
-    ``_q95``.
+    ``info`` follows Gymnasium's vector convention: arrays ``[B, …]``; ``"_" + key`` says which
+    entries are valid. It always holds ``action_mask``, int8 ``[B, A]`` (with factored actions N
+    entries for the tasks, then P for the processors), and after each step ``illegal_action``,
+    without reasons. Where the last task has been placed it holds ``makespan``, ``slr``,
+    ``speedup``, ``efficiency``, ``schedule`` and, with ``durations``, ``robust_makespan_mean``,
+    ``_std`` and ``_q95``.
 
     Args:
-        instances: as of ``DAGSchedEnv``, like all arguments that are not listed here.
-        num_envs: B ≥ 1.
-        copy: True: an observation keeps its values. False, which is faster: its arrays belong to
-            the environment, the next ``step`` or ``reset`` changes them, and nobody else may.
+        instances: the problems, as of ``DAGSchedEnv``; so are all arguments but the two marked *.
+        num_envs: *B ≥ 1.
+        action: ``"pair"``, ``"factored"`` or ``"task"``.
+        observation: ``"graph"`` or ``"flat"``.
+        reward: a name in ``dagsched_env.rewards.REWARDS``, or a function of a ``Transition`` whose
+            fields are arrays ``[k]``.
+        insertion: place a task in the earliest idle gap that holds it; False appends only.
+        max_tasks: N, padded number of tasks.
+        max_processors: P, padded number of processors.
+        max_edges: M, padded number of edges.
+        illegal_penalty: minus the reward of an illegal action, ≥ 0.
+        max_illegal_actions: how many of them truncate an episode, ≥ 1.
+        durations: executes each finished schedule under this noise.
+        render_mode: None or ``"rgb_array"``.
+        copy: *True: an observation keeps its values. False, which is faster: its arrays belong to
+            the environment, and the next ``step`` or ``reset`` changes them; do not write to them.
 
     Raises:
         DAGSchedError: an argument is out of its range, or an instance exceeds the padding.
@@ -135,13 +148,13 @@ class DAGSchedVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
     def reset(
         self, *, seed: Seeds = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Start an episode in all environments, or in some.
+        """Start an episode in all environments, or in some of them.
 
         Args:
             seed: s for the seeds s, s + 1, …; or a list of one seed or None for each environment.
-            options: ``{"reset_mask": [B] bool}`` leaves the others alone; ``{"instance": an
-                Instance or a file}`` is scheduled by all; ``{"instances": a list of B}`` by one
-                each.
+            options: ``{"reset_mask": [B] bool}``: the environments to reset; ``{"instance": an
+                Instance or a file}``: the problem of all of them; ``{"instances": a list of B}``:
+                one for each.
 
         Raises:
             DAGSchedError: an unknown option, a list of a wrong length, or an instance that exceeds

@@ -1,4 +1,4 @@
-"""Which problem each environment of a vector gets next: seeds, draws, options of a reset."""
+"""The problem that each environment of a vector gets next: seeds, draws, options of a reset."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
@@ -17,12 +17,12 @@ Seeds: TypeAlias = int | Sequence[int | None] | None
 
 
 class EpisodeSource:
-    """Draws for each of B environments with a generator of its own, as ``DAGSchedEnv`` does.
+    """Gives each of B environments its problems, drawn with one generator per environment.
 
     Args:
-        draw: the function that draws.
+        draw: draws a problem, as for ``DAGSchedEnv``.
         padding: sizes that every instance must fit into.
-        num_envs: B.
+        num_envs: B ≥ 1.
     """
 
     def __init__(self, draw: Draw, padding: Padding, num_envs: int) -> None:
@@ -32,7 +32,7 @@ class EpisodeSource:
         self._generators: dict[int, tuple[np.random.Generator, int]] = {}
 
     def generator(self, i: int) -> tuple[np.random.Generator, int]:
-        """Of environment i, and its seed; made without one if none was given."""
+        """The generator of environment i, and its seed; a random one if none was given."""
         if i not in self._generators:
             self._generators[i] = seeding.np_random()
         return self._generators[i]
@@ -55,7 +55,7 @@ class EpisodeSource:
 
     def draw(self, chosen: Iterable[int]) -> dict[int, Instance]:
         """A problem for each of the ``chosen`` environments."""
-        if isinstance(self._draw, InstanceList):  # all of which are known to fit
+        if isinstance(self._draw, InstanceList):  # they have been checked
             return {i: self._draw(self.generator(i)[0]) for i in chosen}
         return {
             i: self._fit(self._draw(self.generator(i)[0]), "what instances(rng) returned")
@@ -85,7 +85,7 @@ class EpisodeSource:
             return None
         values = options["instances"]
         if not isinstance(values, Sequence) or len(values) != self._num_envs:
-            raise DAGSchedError(f'options["instances"] is no list of {self._num_envs} instances')
+            raise DAGSchedError(f'options["instances"] is not a list of {self._num_envs} instances')
         return {i: self._fit(values[i], f'options["instances"][{i}]') for i in chosen}
 
     def _fit(self, value: Any, place: str) -> Instance:

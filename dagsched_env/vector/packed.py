@@ -1,7 +1,7 @@
-"""Problems packed for a vector environment, each with the observation that its episodes begin with.
+"""The problems of a vector environment, packed into arrays, each with its first observation.
 
-An observation of either kind becomes one row in each of three blocks, one for each type of numbers;
-``Blocks`` knows what lies where.
+An observation becomes one row in each of three blocks, one for each type of numbers. ``Blocks``
+knows the place of each feature.
 """
 
 from collections.abc import Mapping
@@ -24,18 +24,18 @@ from dagsched_env.sources import Padding
 __all__ = ["Blocks", "PackedInstances"]
 
 WHOLE = ""
-"""The name of a flat observation's only part."""
+"""The name of the only part of a flat observation."""
 
 OF_LENGTH_1 = Schedule(np.zeros(1, dtype=np.int64), np.zeros(1), np.ones(1))
-"""Its speedup is the sequential time."""
+"""A schedule of makespan 1; its speedup is the sequential time."""
 
 
 class Blocks:
-    """The way from observations to rows of ``Frames`` and back.
+    """Converts observations to rows of ``Frames`` and back.
 
     Args:
         space: of the observations, ``"graph"`` or ``"flat"``.
-        padding: the sizes for which it was made.
+        padding: the sizes of their arrays.
     """
 
     def __init__(self, space: spaces.Space[Any], padding: Padding) -> None:
@@ -56,7 +56,7 @@ class Blocks:
         )
 
     def allocate(self, rows: int) -> Frames:
-        """Zeros for so many observations; the system lends memory only where they are written."""
+        """Zeros for so many observations; memory is used only where they are written."""
         floats, indices, masks = (
             sum(at.stop - at.start for at in places.values()) for places in self._places
         )
@@ -67,7 +67,13 @@ class Blocks:
         )
 
     def write(self, observation: Any, frames: Frames, row: int) -> None:
-        """Store one observation, but for its action mask."""
+        """Store one observation without its action mask.
+
+        Args:
+            observation: of the space.
+            frames: receives it.
+            row: where it is stored.
+        """
         parts: Mapping[str, Any] = {WHOLE: observation} if self._is_flat else observation
         for name, block in self._split(frames).items():
             block[row] = parts[name]
@@ -93,11 +99,11 @@ class PackedInstances:
     """R places for problems, in arrays that a kernel reads.
 
     Args:
-        rows: R.
+        rows: R ≥ 1.
         padding: the sizes that every problem fits into.
-        blocks: how observations are laid out.
-        observe: makes them.
-        insertion: as of the environment; HEFT's makespan depends on it.
+        blocks: converts observations to rows.
+        observe: makes the observations.
+        insertion: as of the environment; the makespan of HEFT depends on it.
     """
 
     def __init__(
@@ -118,15 +124,15 @@ class PackedInstances:
             frames=blocks.allocate(rows),
             legal=np.zeros((rows, padding.tasks, padding.processors), dtype=np.bool_),
         )
-        # Instance arrays are read-only, and numba compiles a kernel anew for arrays that are not.
+        # Read-only as those of an instance: numba compiles a kernel again for arrays that are not.
         self.arrays = self._packed._replace(
             problems=InstanceArrays(*(_read_only(array) for array in self._packed.problems))
         )
         self.instances: list[Instance | None] = [None] * rows
         self.sequential_time = np.ones(rows, dtype=np.float64)
-        """``[R]`` of all tasks on the best single processor, as in ``Schedule.speedup``."""
+        """``[R]`` time of all tasks on the best single processor, as in ``Schedule.speedup``."""
         self.baseline_makespan = np.ones(rows, dtype=np.float64)
-        """``[R]`` of HEFT."""
+        """``[R]`` makespan of HEFT."""
 
     @property
     def scale(self) -> Floats:
@@ -139,7 +145,7 @@ class PackedInstances:
         return self._packed.sizes
 
     def put(self, row: int, instance: Instance) -> None:
-        """Make ``instance``, which fits the padding, the problem of a row."""
+        """Store a problem, which must fit the padding, in a row."""
         if self.instances[row] is instance:
             return
         for block, array in zip(self._packed.problems, instance.arrays, strict=True):

@@ -1,4 +1,4 @@
-"""Partial schedules of many problems at once, with their observations: ``State``, B times."""
+"""The partial schedules of all environments, with their observations: a ``State`` B times."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,10 +22,10 @@ class StateBatch:
     """B partial schedules, stepped together by one kernel call.
 
     Args:
-        size: B.
-        listed: instances that are known beforehand; they are packed once, when first needed.
+        size: B ≥ 1.
+        listed: instances that are known beforehand; each is packed once, when it is first needed.
         padding: sizes that every instance fits into.
-        observe: makes the observation that an episode begins with.
+        observe: makes the first observation of an episode.
         insertion: as of ``State``.
     """
 
@@ -39,7 +39,7 @@ class StateBatch:
     ) -> None:
         self._insertion = insertion
         self._blocks = Blocks(observe.space, padding)
-        # One row for each listed instance, then one for each state that has another.
+        # One row for each listed instance, then one for each state with another instance.
         self._listed = tuple(listed)
         self._row_of = {id(instance): row for row, instance in enumerate(self._listed)}
         self._packed = PackedInstances(
@@ -87,7 +87,7 @@ class StateBatch:
 
     @property
     def baseline_makespan(self) -> Floats:
-        """``[B]`` of HEFT (time)."""
+        """``[B]`` makespan of HEFT (time)."""
         return self._packed.baseline_makespan[self._batch.rows]
 
     def instance(self, i: int) -> Instance:
@@ -97,7 +97,7 @@ class StateBatch:
         return instance
 
     def schedules(self, chosen: Ints, *, algorithm: str | None = None) -> list[Schedule]:
-        """The schedules of the states ``chosen`` so far; what is not placed is on processor −1.
+        """The schedules of the states ``chosen``; tasks that are not placed are on processor −1.
 
         They share the memory of two arrays.
         """
@@ -110,7 +110,7 @@ class StateBatch:
         ]
 
     def summary(self, done: Bools, *, algorithm: str) -> dict[str, npt.NDArray[Any]]:
-        """The schedules of the terminal states ``done`` and their metrics, ``[B]``; else 0 or None.
+        """Schedules and metrics ``[B]`` of the terminal states ``done``; 0 or None for the others.
 
         The metrics are computed for all at once, as ``Schedule`` computes them.
         """
@@ -141,10 +141,10 @@ class StateBatch:
         return self._blocks.read(frames, action_mask)
 
     def step(self, begin: Mapping[int, Instance], tasks: Ints, processors: Ints) -> Bools:
-        """Start some states anew, and place a task in others where that is legal.
+        """Begin an episode in some states, and place a task in others where that is legal.
 
         Args:
-            begin: state → the instance with which it starts; it places nothing.
+            begin: state → the instance of its new episode; nothing is placed there.
             tasks: ``[B]`` a task, or ``NO_ACTION`` where nothing is to be placed.
             processors: ``[B]`` a processor, or ``actions.BY_EFT``.
 
@@ -171,6 +171,6 @@ class StateBatch:
         return self._placed
 
     def begin(self, instances: Mapping[int, Instance]) -> None:
-        """Start some states anew and leave the others alone."""
+        """Begin an episode in some states and leave the others as they are."""
         idle = np.full(len(self._placed), NO_ACTION, dtype=np.int64)
         self.step(instances, idle, idle)

@@ -10,7 +10,7 @@ import pytest
 from dagsched_env import DAGSchedEnv, DAGSchedError, Instance
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.sb3 import sb3_vec_env
-from dagsched_env.vector.env import DAGSchedVectorEnv
+from dagsched_env.vector import DAGSchedVectorEnv
 
 pytest.importorskip("sb3_contrib")
 

@@ -63,6 +63,23 @@ print(len(kernels) > 10)
     assert output == "True\n"
 
 
+def test_the_version_is_unknown_where_the_package_is_not_installed() -> None:
+    output = run(
+        """
+import importlib.metadata as metadata
+known = metadata.version
+def version(name):
+    if name == "aerl-ds":
+        raise metadata.PackageNotFoundError(name)
+    return known(name)
+metadata.version = version
+import dagsched_env
+print(dagsched_env.__version__)
+"""
+    )
+    assert output == "0+unknown\n"
+
+
 def test_registration_can_be_repeated() -> None:
     run("import importlib, dagsched_env; importlib.reload(dagsched_env)")
 

@@ -1,6 +1,6 @@
 """Lower bounds on the makespan of an instance: paths, loads, and loads between heads and tails.
 
-The head of a task is a time before which it cannot start, its tail the time that passes at least
+The head of a task is a time before which it cannot start. Its tail is a lower bound on the time
 between its finish and the end of the schedule. The tails of a graph are the heads of the reversed
 graph.
 """
@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 MAX_THRESHOLDS = 64
-"""``widest_window`` looks at no more different heads, which keeps it linear in n."""
+"""Largest number of heads that ``widest_window`` tries, which keeps it linear in n."""
 
 WEIGHT_STEPS = 60
 """Steps of the ascent in ``load_weights``."""
@@ -56,11 +56,11 @@ def load_bound(g: InstanceArrays) -> float:
 
 @kernel
 def heads(g: InstanceArrays) -> Floats:
-    """``[n, p]`` no schedule that runs task t on processor q starts it earlier; inf: ineligible.
+    """``[n, p]`` lower bound on the start of task t on processor q; inf where it is not eligible.
 
-    Each predecessor runs either on q itself, one after the other with those that do so too, or
-    elsewhere, on the processor from which its data arrives first, and pays for the transfer. Task
-    t waits for the better of these choices over all its predecessors together (the idea of Jung,
+    Each predecessor runs either on q itself, where predecessors run one after the other, or on
+    another processor: the one from which its data arrives first, transfer included. Task t waits
+    for the best combination of these choices over all its predecessors (the idea of Jung,
     Kirousis, Spirakis 1993, "Lower bounds and efficient algorithms for multiprocessor scheduling
     of directed acyclic graphs with communication delays", without duplicates of tasks).
     """
@@ -89,11 +89,11 @@ def heads(g: InstanceArrays) -> Floats:
 
 @kernel
 def _earliest_join(release: Floats, cost: Floats, remote: Floats) -> float:
-    """When all inputs can be on one processor, each run there or sent there at ``remote``.
+    """Earliest time at which all inputs are on one processor, produced there or sent by ``remote``.
 
-    Whatever runs there does so after its ``release``, one at a time. In the best choice they are
-    the k inputs of largest ``remote``: the more of them, the later their work ends and the earlier
-    the last transfer arrives, so k is bisected.
+    Inputs that are produced there start after their ``release``, one at a time. In the best choice
+    they are the k inputs of the largest ``remote``. With a larger k their work ends later and the
+    last transfer arrives earlier, so k is found by bisection.
     """
     count = release.shape[0]
     by_remote = np.argsort(-remote)
@@ -115,7 +115,7 @@ def _earliest_join(release: Floats, cost: Floats, remote: Floats) -> float:
 
 @kernel
 def _local_end(release: Floats, cost: Floats, by_release: Ints, place: Ints, k: int) -> float:
-    """When one processor has run the inputs of ``place`` < k, by release time."""
+    """When one processor has run the inputs of ``place`` < k in the order of their release."""
     end = 0.0
     for i in by_release:
         if place[i] < k:
@@ -127,9 +127,9 @@ def _local_end(release: Floats, cost: Floats, by_release: Ints, place: Ints, k: 
 def weighted_work(comp: Floats, weights: Floats) -> Floats:
     """``[n]`` the least weighted cost of each task: min over q of ``weights[q] * comp[t, q]``.
 
-    With weights ≥ 0 that add up to 1, no schedule of some tasks is shorter than their sum of it:
-    the makespan is at least the weighted mean of the processors' loads. Every such choice is a
-    feasible dual solution of the linear relaxation of R||Cmax.
+    With weights ≥ 0 of sum 1, its sum over any tasks is a lower bound on the makespan of a schedule
+    of these tasks, because the makespan is at least the weighted mean of the processors' loads.
+    Every choice of weights is a feasible dual solution of the linear relaxation of R||Cmax.
     """
     n, p = comp.shape
     work = np.full(n, np.inf)
@@ -144,8 +144,8 @@ def weighted_work(comp: Floats, weights: Floats) -> Floats:
 def load_weights(comp: Floats, member: npt.NDArray[np.bool_]) -> Floats:
     """``[p]`` weights under which the ``weighted_work`` of the tasks of ``member[n]`` is large.
 
-    Multiplicative ascent from equal weights: where a task goes to the processor that is cheapest
-    for it under the weights, overloaded processors become dearer. Returns the best weights seen.
+    Multiplicative ascent from equal weights: every task is assigned to the processor of its least
+    weighted cost, and the weights of overloaded processors are raised. Returns the best weights.
     """
     n, p = comp.shape
     weights = np.full(p, 1.0 / p)
@@ -176,10 +176,17 @@ def load_weights(comp: Floats, member: npt.NDArray[np.bool_]) -> Floats:
 
 @kernel
 def widest_window(work: Floats, head: Floats, tail: Floats) -> tuple[float, float, float]:
-    """The largest of r + d + ``work`` of the tasks with head ≥ r and tail ≥ d, and r and d.
+    """The largest lower bound r + (work of the tasks with head ≥ r and tail ≥ d) + d.
 
-    ``work`` is ``weighted_work``, so that each such sum is a lower bound on the makespan. Up to
-    ``MAX_THRESHOLDS`` of the heads stand for r, evenly chosen, and every tail for d.
+    Up to ``MAX_THRESHOLDS`` of the heads, evenly chosen, are tried as r, and every tail as d.
+
+    Args:
+        work: ``[n]`` of ``weighted_work`` (time).
+        head: ``[n]`` least head of each task over the processors (time).
+        tail: ``[n]`` least tail of each task over the processors (time).
+
+    Returns:
+        The bound, r and d.
     """
     n = work.shape[0]
     by_head = np.sort(head)

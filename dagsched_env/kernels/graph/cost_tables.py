@@ -1,4 +1,4 @@
-"""What is still to come after each (task, processor): the tables of PEFT, IPEFT and PPTS.
+"""Costs to go, from each (task, processor) to the end: the tables of PEFT, IPEFT and PPTS.
 
 Sources: Arabnejad, Barbosa 2014, IEEE TPDS 25(3), eq. 5 (``oct_table``); Zhou et al. 2017,
 Concurrency and Computation 29(5) (``critical_cost_table``, ``pessimistic_cost_table``); Djigal,

@@ -10,9 +10,17 @@ __all__ = ["compress", "depths", "topological_order"]
 
 @kernel
 def compress(n: int, keys: Ints, values: Ints, weights: Floats) -> tuple[Ints, Ints, Floats]:
-    """Group ``(keys[e], values[e], weights[e])`` by key, keeping the given order in each group.
+    """Group m entries by key; the given order is kept in each group.
 
-    Returns ``ptr[n + 1]``, ``values[m]``, ``weights[m]``: group k lies in ``ptr[k]:ptr[k + 1]``.
+    Args:
+        n: number of keys.
+        keys: ``[m]`` key of each entry, in 0..n - 1.
+        values: ``[m]``.
+        weights: ``[m]``.
+
+    Returns:
+        ``ptr[n + 1]``, ``values[m]``, ``weights[m]``; the entries of key k are those of
+        ``ptr[k]:ptr[k + 1]``.
     """
     m = keys.shape[0]
     ptr = np.zeros(n + 1, dtype=np.int64)
@@ -35,7 +43,13 @@ def compress(n: int, keys: Ints, values: Ints, weights: Floats) -> tuple[Ints, I
 def topological_order(succ_ptr: Ints, succ_task: Ints, pred_ptr: Ints) -> Ints:
     """Kahn's algorithm with a first-in first-out queue, sources by index.
 
-    Returns the tasks that can be ordered: fewer than ``n`` of them exactly when there is a cycle.
+    Args:
+        succ_ptr: ``[n + 1]`` as of ``InstanceArrays``.
+        succ_task: ``[m]`` as of ``InstanceArrays``.
+        pred_ptr: ``[n + 1]`` as of ``InstanceArrays``.
+
+    Returns:
+        The tasks that can be ordered; fewer than n if and only if there is a cycle.
     """
     n = succ_ptr.shape[0] - 1
     missing = np.empty(n, dtype=np.int64)
@@ -61,7 +75,13 @@ def topological_order(succ_ptr: Ints, succ_task: Ints, pred_ptr: Ints) -> Ints:
 
 @kernel
 def depths(pred_ptr: Ints, pred_task: Ints, topo: Ints) -> Ints:
-    """``[n]`` number of edges on the longest path from a source to each task."""
+    """``[n]`` number of edges on the longest path from a source to each task.
+
+    Args:
+        pred_ptr: ``[n + 1]`` as of ``InstanceArrays``.
+        pred_task: ``[m]`` as of ``InstanceArrays``.
+        topo: ``[n]`` the tasks in topological order.
+    """
     depth = np.zeros(topo.shape[0], dtype=np.int64)
     for t in topo:
         for e in range(pred_ptr[t], pred_ptr[t + 1]):

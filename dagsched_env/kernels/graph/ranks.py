@@ -11,7 +11,7 @@ from dagsched_env.kernels.jit import kernel
 __all__ = ["RANK_TOLERANCE", "order_by_rank", "rank_d", "rank_u", "upward_rank"]
 
 RANK_TOLERANCE = 1e-9
-"""Ranks and finish times closer than this (relative) count as equal."""
+"""Ranks and finish times with a smaller relative difference count as equal."""
 
 
 @kernel
@@ -22,7 +22,13 @@ def rank_u(g: InstanceArrays) -> Floats:
 
 @kernel
 def upward_rank(g: InstanceArrays, cost: Floats, communication: bool) -> Floats:
-    """``rank_u`` with the node weights ``cost[n]``, mean communication or none. Shape ``[n]``."""
+    """Upward rank with given costs: ``[n]`` longest path from each task to an exit (time).
+
+    Args:
+        g: the problem.
+        cost: ``[n]`` cost of each task (time).
+        communication: edges count at their mean communication; False: at 0.
+    """
     n = g.topo.shape[0]
     rank = np.zeros(n, dtype=np.float64)
     for i in range(n - 1, -1, -1):
@@ -55,8 +61,8 @@ def rank_d(g: InstanceArrays) -> Floats:
 def order_by_rank(rank: Floats, topo_position: Ints) -> Ints:
     """Tasks by decreasing rank; ranks equal within the tolerance keep their topological order.
 
-    A run of near-equal ranks is one group even when its ends differ by more than the tolerance,
-    so the order is a function of the values alone. Shape ``[n]``.
+    A run of near-equal ranks is one group, even if its ends differ by more than the tolerance. So
+    the order is a function of the values alone. Shape ``[n]``.
     """
     n = rank.shape[0]
     order = np.argsort(-rank, kind="mergesort")

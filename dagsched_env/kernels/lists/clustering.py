@@ -23,7 +23,7 @@ class Clustering(NamedTuple):
     of: Ints  # [n] the cluster of an examined task, else NONE
     size: Ints  # [n] tasks in each cluster
     end: Floats  # [n] finish time of the last task of each cluster
-    tlevel: Floats  # [n] start of examined tasks; of others, arrival of the data known so far
+    tlevel: Floats  # [n] start of an examined task; of others, arrival of the known data
     blevel: Floats  # [n] longest path to an exit, communication included
     missing: Ints  # [n] predecessors not yet examined
 
@@ -33,7 +33,7 @@ def dominant_sequence_clusters(g: InstanceArrays) -> Ints:
     """DSC at mean costs, on as many identical processors as there are tasks.
 
     The free task of the highest tlevel + blevel joins the cluster of the predecessor whose data
-    comes last if it starts earlier there (``_merge``), and begins a cluster of its own otherwise.
+    arrives last if it starts earlier there (``_merge``). Otherwise it begins a new cluster.
     Returns the cluster of each task, ``[n]``, numbered by a task in it.
     """
     n = g.comp.shape[0]
@@ -95,13 +95,13 @@ def _heads(g: InstanceArrays, c: Clustering) -> tuple[int, int]:
 
 @kernel
 def _merge(g: InstanceArrays, c: Clustering, task: int, rival: int) -> None:
-    """The minimisation procedure: put ``task`` where it starts first and mark it as examined.
+    """The minimisation procedure: put ``task`` where it starts first, and mark it as examined.
 
-    Its predecessors are taken in the order in which their data comes, the latest first; the first
-    one names the cluster, and those after it may move there as well, as long as each one is in it
-    already or alone in its cluster with no other successor. As many of them are moved as lets
-    ``task`` start earliest; they run there by tlevel. A merger that would keep a partially free
-    ``rival`` from starting earlier in that cluster is not allowed (DSRW).
+    Its predecessors are taken by the arrival of their data, the latest first. The first one names
+    the cluster. Those after it may move there too, as long as each is in it already, or alone in
+    its cluster with no other successor. The number of them that move is the one with which ``task``
+    starts earliest; they run there by tlevel. A merger that would keep a partially free ``rival``
+    from starting earlier in that cluster is not allowed (DSRW).
     """
     parents = _by_arrival(g, c, task)
     home = c.of[parents[0]] if parents.shape[0] > 0 else task
@@ -125,7 +125,7 @@ def _merge(g: InstanceArrays, c: Clustering, task: int, rival: int) -> None:
 
 @kernel
 def _by_arrival(g: InstanceArrays, c: Clustering, task: int) -> Ints:
-    """Examined predecessors of ``task``, the one whose data comes last first."""
+    """Examined predecessors of ``task`` by the arrival of their data, the latest first."""
     first, behind = g.pred_ptr[task], g.pred_ptr[task + 1]
     known = np.empty(behind - first, dtype=np.int64)
     arrival = np.empty(behind - first)
@@ -169,7 +169,7 @@ def _start_behind(
 ) -> float:
     """Start of ``task`` in cluster ``home`` behind the ``moved`` tasks.
 
-    The data of ``parents`` behind the k-th that are elsewhere has to travel.
+    The data of those ``parents`` after the k-th that are in other clusters is sent.
     """
     end = c.end[home]
     for u in moved:
@@ -183,7 +183,7 @@ def _start_behind(
 
 @kernel
 def _arrival(g: InstanceArrays, c: Clustering, u: int, task: int) -> float:
-    """When the data of the examined ``u`` is at ``task`` elsewhere."""
+    """When the data of the examined ``u`` arrives at ``task`` in another cluster."""
     arrival = 0.0
     for e in range(g.pred_ptr[task], g.pred_ptr[task + 1]):
         if g.pred_task[e] == u:
@@ -193,9 +193,9 @@ def _arrival(g: InstanceArrays, c: Clustering, u: int, task: int) -> float:
 
 @kernel
 def _keeps_reducible(g: InstanceArrays, c: Clustering, rival: int, home: int, end: float) -> bool:
-    """Whether ``rival`` gains as much as before from its last data being local at ``home``.
+    """Whether ``rival`` can still start earlier in ``home`` if it can do so now.
 
-    False where it can start earlier in ``home`` now, but not once that cluster ends at ``end``.
+    False where it can start earlier in ``home`` now, but not when that cluster ends at ``end``.
     """
     parents = _by_arrival(g, c, rival)
     if c.of[parents[0]] != home:
@@ -214,7 +214,7 @@ def _join(
 ) -> None:
     """Put ``task`` at the end of cluster ``home``, behind its ``local`` predecessors.
 
-    Those that move there keep their tlevel: nobody but ``task`` asks for it.
+    Predecessors that move there keep their tlevel, because only ``task`` uses it.
     """
     for u in local:
         if c.of[u] != home:

@@ -1,7 +1,6 @@
-"""List schedulers in one call: arrays of the instance in, processor, start and finish out.
+"""List schedules of tasks in a given order, each task on its best processor, in one call.
 
-The lean counterpart of ``kernels.dispatch``: nothing but the placements is kept, and a whole
-schedule costs one call.
+Faster than stepping a ``StateArrays``: only the placements are kept.
 """
 
 import numpy as np
@@ -22,7 +21,16 @@ __all__ = [
 def schedule_by_rank(
     g: InstanceArrays, cost: Floats, insertion: bool
 ) -> tuple[Ints, Floats, Floats]:
-    """HEFT with the node weights ``cost[n]``; returns processor, start and finish, ``[n]`` each."""
+    """HEFT with given costs in the ranks.
+
+    Args:
+        g: the problem.
+        cost: ``[n]`` cost of each task in its rank (time).
+        insertion: use idle gaps; False appends only.
+
+    Returns:
+        Processor, start and finish, ``[n]`` each.
+    """
     order = order_by_rank(upward_rank(g, cost, True), g.topo_position)
     return schedule_in_order(g, order, insertion)
 
@@ -31,9 +39,15 @@ def schedule_by_rank(
 def schedule_in_order(
     g: InstanceArrays, order: Ints, insertion: bool
 ) -> tuple[Ints, Floats, Floats]:
-    """Tasks in a topological ``order``, each where it finishes first; ties: lowest index.
+    """Tasks in a given order, each on the processor where it finishes first; ties: lowest index.
 
-    Returns processor, start and finish, ``[n]`` each.
+    Args:
+        g: the problem.
+        order: ``[n]`` a topological order.
+        insertion: use idle gaps; False appends only.
+
+    Returns:
+        Processor, start and finish, ``[n]`` each.
     """
     n, p = g.comp.shape
     s = empty_placements(n, p)
@@ -47,9 +61,17 @@ def schedule_in_order(
 def schedule_with_costs_to_go(
     g: InstanceArrays, order: Ints, costs_to_go: Floats, insertion: bool
 ) -> tuple[Ints, Floats, Floats]:
-    """As ``schedule_in_order``, by the least finish time + ``costs_to_go[t, q]``.
+    """Tasks in a given order, each where finish time + cost to go is least; ties: lowest index.
 
-    An infinite entry forbids the pair; each task needs one eligible processor with a finite one.
+    Args:
+        g: the problem.
+        order: ``[n]`` a topological order.
+        costs_to_go: ``[n, p]`` (time); inf forbids a pair. Each task needs an eligible processor
+            with a finite entry.
+        insertion: use idle gaps; False appends only.
+
+    Returns:
+        Processor, start and finish, ``[n]`` each.
     """
     n, p = g.comp.shape
     s = empty_placements(n, p)

@@ -1,4 +1,4 @@
-"""List scheduling that tries each processor and looks at the children before it chooses."""
+"""List scheduling that chooses a processor by the finish times of the children of the task."""
 
 import numpy as np
 
@@ -14,11 +14,19 @@ __all__ = ["schedule_with_lookahead"]
 def schedule_with_lookahead(
     g: InstanceArrays, order: Ints, insertion: bool
 ) -> tuple[Ints, Floats, Floats]:
-    """Tasks in a topological ``order``, each where the last of its children can finish first.
+    """Tasks in a given order, each on the processor where the last of its children finishes first.
 
-    On every processor in turn the task is placed, and its children after it in ``order``, each
-    where it finishes first given its placed parents. A task without children goes where it finishes
-    first itself. Returns processor, start and finish, ``[n]`` each.
+    For every processor the task is placed there on trial, and after it its children in the given
+    order, each where it finishes first given its placed parents. A task without children is placed
+    where it finishes first itself.
+
+    Args:
+        g: the problem.
+        order: ``[n]`` a topological order.
+        insertion: use idle gaps; False appends only.
+
+    Returns:
+        Processor, start and finish, ``[n]`` each.
     """
     n, p = g.comp.shape
     s = empty_placements(n, p)
@@ -55,7 +63,7 @@ def _trial(
     insertion: bool,
     arrival: Floats,
 ) -> float:
-    """Latest finish of the ``children`` with ``task`` on ``q``; leaves ``s`` as it was."""
+    """Latest finish of the ``children`` with ``task`` on ``q``; ``s`` is restored afterwards."""
     gaps = s.largest_gap.copy()
     slots = np.empty(children.shape[0], dtype=np.int64)
     slot = put(s, task, q, ready, g.comp[task, q], insertion)

@@ -1,4 +1,4 @@
-"""Clusters of tasks onto given processors, and the ranks that an assignment gives."""
+"""Assignment of clusters of tasks to processors, and the ranks that an assignment gives."""
 
 import numpy as np
 
@@ -14,9 +14,9 @@ __all__ = ["assigned_rank", "map_clusters"]
 def map_clusters(g: InstanceArrays, cluster: Ints, order: Ints) -> Ints:
     """Assign each cluster to one processor as far as possible; ``[n]`` processor of each task.
 
-    Clusters come in the ``order`` of their first tasks. Each goes to the processor that can run
-    most of its tasks, and of several to that on which the work assigned so far and that of those
-    tasks is least; tasks that may not run there go elsewhere by the same rule. Ties: lowest index.
+    Clusters are taken in the ``order`` of their first tasks. Each goes to the processor that can
+    run most of its tasks; of several, to the one with the least work, that of these tasks included.
+    Tasks that may not run there are assigned by the same rule. Ties: lowest index.
 
     Args:
         g: the problem.
@@ -43,7 +43,7 @@ def map_clusters(g: InstanceArrays, cluster: Ints, order: Ints) -> Ints:
 
 @kernel
 def _lightest(g: InstanceArrays, tasks: Ints, load: Floats) -> int:
-    """The processor for as many of ``tasks`` as possible that has least work with them."""
+    """The processor that can run most of ``tasks``; of several, the one of least work with them."""
     best, most, least = -1, 0, np.inf
     for q in range(g.comp.shape[1]):
         runs, total = 0, load[q]

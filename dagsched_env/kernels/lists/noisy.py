@@ -1,4 +1,4 @@
-"""List scheduling with noise on the priorities and on the choice of the processor."""
+"""List schedules with noise on the priorities and on the choice of the processor."""
 
 import numpy as np
 
@@ -20,12 +20,22 @@ def noisy_lists(
     noise: Floats,
     insertion: bool,
 ) -> tuple[Ints, Floats, Floats]:
-    """One list schedule for each row of the standard normal ``noise[k, n + n·p]``.
+    """One list schedule for each row of noise.
 
-    Of the ready tasks the one with the highest ``rank[t]·(1 + σ z_t)`` is next. It goes where its
-    finish time, ``costs_to_go[t, q]`` and the noise ``σ/10·max rank·z_tq`` add up to the least; in
-    every other row, the first included, the costs to go do not count.
-    Returns processor, start and finish, ``[k, n]`` each.
+    Of the ready tasks the one with the highest ``rank[t]·(1 + σ z_t)`` is next. It is placed where
+    the sum of its finish time, ``costs_to_go[t, q]`` and ``σ/10·max rank·z_tq`` is least. In rows
+    0, 2, 4, … the costs to go do not count.
+
+    Args:
+        g: the problem.
+        rank: ``[n]`` (time).
+        costs_to_go: ``[n, p]`` (time).
+        sigma: σ ≥ 0.
+        noise: ``[k, n + n·p]`` standard normals z: of the tasks, then of the pairs.
+        insertion: use idle gaps; False appends only.
+
+    Returns:
+        Processor, start and finish, ``[k, n]`` each.
     """
     n, p = g.comp.shape
     rows = noise.shape[0]

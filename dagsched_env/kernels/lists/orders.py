@@ -1,4 +1,4 @@
-"""Orders in which list schedulers take the tasks, beyond one decreasing rank."""
+"""Orders of list schedulers beyond one decreasing rank."""
 
 import heapq
 
@@ -16,7 +16,7 @@ __all__ = ["critical_parent_order", "pets_rank", "rank_levels", "ready_order"]
 def rank_levels(rank: Floats) -> Ints:
     """``[n]`` 0 for the highest rank, 1 for the next, …; runs of near-equal ranks share a level.
 
-    The runs are those of ``ranks.order_by_rank``; levels compare exactly where ranks must not.
+    The runs are those of ``ranks.order_by_rank``. Levels can be compared exactly, ranks cannot.
     """
     n = rank.shape[0]
     order = np.argsort(-rank, kind="mergesort")
@@ -32,9 +32,9 @@ def rank_levels(rank: Floats) -> Ints:
 
 @kernel
 def ready_order(g: InstanceArrays, order: Ints) -> Ints:
-    """The order in which a ready list is emptied that always gives its first task in ``order``.
+    """``[n]`` the order in which tasks are scheduled if the ready task first in ``order`` is next.
 
-    Makes any permutation of the tasks topological; a topological one stays as it is. ``[n]``.
+    Makes any permutation of the tasks topological; a topological one stays as it is.
     """
     n = order.shape[0]
     place = np.empty(n, dtype=np.int64)
@@ -56,10 +56,15 @@ def ready_order(g: InstanceArrays, order: Ints) -> Ints:
 
 @kernel
 def critical_parent_order(g: InstanceArrays, order: Ints, critical: npt.NDArray[np.bool_]) -> Ints:
-    """The list L of HCPT: critical tasks, each behind the trees of its unlisted parents. ``[n]``.
+    """``[n]`` the list L of HCPT: each critical task after the trees of its unlisted parents.
 
-    ``order`` has the tasks by increasing latest start time and is topological. The exit tasks come
-    last with theirs, as the parents of one common exit would.
+    The exit tasks come last, after the trees of theirs, as if they were the parents of one common
+    exit.
+
+    Args:
+        g: the problem.
+        order: ``[n]`` the tasks by increasing latest start time, topological.
+        critical: ``[n]`` whether a task is critical.
     """
     n = order.shape[0]
     place = np.empty(n, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The placements of a list scheduler: none yet, and one task more."""
+"""The placements of a list scheduler: an empty schedule, and one task placed in it."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ __all__ = ["arrival_times", "empty_placements", "put", "put_best"]
 
 @kernel
 def empty_placements(n: int, p: int) -> Placements:
-    """No task is placed."""
+    """The placements of an empty schedule of ``n`` tasks on ``p`` processors."""
     return Placements(
         np.full(n, UNSCHEDULED, dtype=np.int64),
         np.empty(n, dtype=np.float64),
@@ -26,7 +26,14 @@ def empty_placements(n: int, p: int) -> Placements:
 
 @kernel
 def arrival_times(g: InstanceArrays, s: Placements, task: int, out: Floats) -> None:
-    """Write into ``out[p]`` when the inputs of ``task`` from placed tasks are on each processor."""
+    """When the inputs of a task can be on each processor.
+
+    Args:
+        g: the problem.
+        s: the placements so far.
+        task: a task; only its placed predecessors count.
+        out: ``[p]`` receives the times.
+    """
     out[:] = 0.0
     for e in range(g.pred_ptr[task], g.pred_ptr[task + 1]):
         u = g.pred_task[e]
@@ -41,13 +48,25 @@ def arrival_times(g: InstanceArrays, s: Placements, task: int, out: Floats) -> N
 
 @kernel
 def put(s: Placements, task: int, q: int, ready: float, duration: float, insertion: bool) -> int:
-    """Place ``task`` at its earliest start on ``q`` not before ``ready``; returns its slot."""
+    """Place a task at its earliest start on a processor.
+
+    Args:
+        s: the placements; changed.
+        task: the task.
+        q: the processor.
+        ready: when its inputs are there (time).
+        duration: of the task on this processor (time).
+        insertion: use idle gaps; False appends only.
+
+    Returns:
+        Index of the task among the busy intervals of the processor.
+    """
     fits = insertion and duration <= s.largest_gap[q]
     index, start = earliest_slot(s, q, ready, duration, fits)
     count = s.slot_count[q]
     if index == count:
         gap = start - (s.slot_finish[q, count - 1] if count > 0 else 0.0)
-        # A gap that holds a task only by rounding counts too.
+        # A gap counts too if it holds a task only because of rounding.
         s.largest_gap[q] = max(s.largest_gap[q], gap + 1e-15 * start)
     for i in range(count, index, -1):
         s.slot_start[q, i] = s.slot_start[q, i - 1]
@@ -65,9 +84,18 @@ def put(s: Placements, task: int, q: int, ready: float, duration: float, inserti
 def put_best(
     g: InstanceArrays, s: Placements, task: int, extra: Floats, insertion: bool, arrival: Floats
 ) -> int:
-    """Place ``task`` where finish time + ``extra[q]`` is least, the lowest index among equals.
+    """Place a task where finish time + extra cost is least; ties: lowest index.
 
-    ``arrival[p]`` is scratch. Returns the slot.
+    Args:
+        g: the problem.
+        s: the placements; changed.
+        task: a task whose predecessors are all placed.
+        extra: ``[p]`` extra cost on each processor (time); inf forbids it.
+        insertion: use idle gaps; False appends only.
+        arrival: ``[p]`` work space.
+
+    Returns:
+        Index of the task among the busy intervals of its processor.
     """
     arrival_times(g, s, task, arrival)
     best, least = -1, np.inf
@@ -75,8 +103,8 @@ def put_best(
         duration = g.comp[task, q]
         if duration == np.inf or extra[q] == np.inf:
             continue
-        # Spelled out as in `put`: a function between here and earliest_slot costs a factor of four,
-        # because the compiler then no longer inlines it.
+        # The same lines as in `put`: a common function would make this four times slower, because
+        # the compiler would no longer inline earliest_slot.
         fits = insertion and duration <= s.largest_gap[q]
         _, start = earliest_slot(s, q, arrival[q], duration, fits)
         value = start + duration + extra[q]

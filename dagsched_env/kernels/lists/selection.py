@@ -1,7 +1,7 @@
 """List schedulers that choose task and processor together, among all ready pairs.
 
-Placing a task moves the earliest starts on its processor alone, and only backwards, so one column
-of the table of starts is renewed per placement.
+Placing a task changes the earliest starts on its processor alone, and only to later times. So one
+column of the table of starts is renewed per placement.
 """
 
 from typing import NamedTuple
@@ -38,18 +38,18 @@ class ReadySet(NamedTuple):
 
 
 class Preferences(NamedTuple):
-    """What each ready task would choose."""
+    """The best processor of each ready task."""
 
-    processor: Ints  # [n] the best one, -1 as long as nobody has looked
-    best: Floats  # [n] start or finish there
-    second: Floats  # [n] the least one elsewhere, inf where there is no other
+    processor: Ints  # [n] the best one, -1 where it is not known yet
+    best: Floats  # [n] start or finish time there
+    second: Floats  # [n] the least time elsewhere, inf where there is no other processor
 
 
 @kernel
 def schedule_by_selection(
     g: InstanceArrays, rule: int, priority: Floats, precedence: Ints, insertion: bool
 ) -> tuple[Ints, Floats, Floats]:
-    """Each time the most urgent ready task, on the processor where it finishes first.
+    """Always the most urgent ready task next, on the processor where it finishes first.
 
     Args:
         g: the problem.
@@ -70,9 +70,9 @@ def schedule_by_selection(
     last = -1
     while ready.length[0] > 0:
         for t in ready.task[: ready.length[0]]:
-            # Starts on other processors have not moved, so the best one is still the best.
+            # Starts on other processors have not changed, so the best one is still the best.
             stale = wish.processor[t] == last or wish.processor[t] < 0
-            if stale or rule == SUFFERAGE:  # its second one may have moved
+            if stale or rule == SUFFERAGE:  # its second best one may have changed
                 _prefer(g, ready, wish, t, rule == LEAST_START)
         index = _most_urgent(ready, wish, rule, priority, precedence)
         last = wish.processor[ready.task[index]]
@@ -109,7 +109,7 @@ def _most_urgent(
         before = precedence[ready.task[i]] < precedence[ready.task[chosen]]
         if urgency > highest or (urgency == highest and before):
             chosen, highest = i, urgency
-    # A difference of two times is as exact as the times, not as itself.
+    # The rounding error of a difference is that of the two times.
     leader = ready.task[chosen]
     slack = RANK_TOLERANCE * (abs(priority[leader]) + wish.best[leader])
     for i in range(ready.length[0]):
@@ -132,11 +132,18 @@ def _urgency(wish: Preferences, rule: int, priority: Floats, t: int) -> float:
 def schedule_by_imaginary_makespan(
     g: InstanceArrays, level: Floats, insertion: bool
 ) -> tuple[Ints, Floats, Floats]:
-    """BIL: ready tasks and processors by start + ``level[n, p]``, the imaginary makespan.
+    """BIL: ready tasks and processors by the imaginary makespan, start + level.
 
     With k ready tasks the priority of a task is its k-th smallest imaginary makespan, or its
-    largest; the highest priority goes first, the lowest index among equals. Returns processor,
-    start and finish, ``[n]`` each.
+    largest one if it has fewer. The task of the highest priority is next; ties: lowest index.
+
+    Args:
+        g: the problem.
+        level: ``[n, p]`` basic imaginary levels (time).
+        insertion: use idle gaps; False appends only.
+
+    Returns:
+        Processor, start and finish, ``[n]`` each.
     """
     n, p = g.comp.shape
     s, ready = empty_placements(n, p), _sources(g)
@@ -167,7 +174,7 @@ def schedule_by_imaginary_makespan(
 
 @kernel
 def _smallest(values: Floats, k: int) -> float:
-    """The k-th smallest of the finite ones, or the largest where there are fewer."""
+    """The k-th smallest finite value, or the largest one if there are fewer."""
     finite = 0
     largest = -np.inf
     for value in values:
@@ -183,9 +190,17 @@ def _smallest(values: Floats, k: int) -> float:
 def schedule_on_first_free(
     g: InstanceArrays, order: Ints, insertion: bool
 ) -> tuple[Ints, Floats, Floats]:
-    """Tasks in a topological ``order``, each on the eligible processor that is done first.
+    """Tasks in a given order, each on the eligible processor that is free first.
 
-    Returns processor, start and finish, ``[n]`` each. Ties: lowest index.
+    Ties: lowest index.
+
+    Args:
+        g: the problem.
+        order: ``[n]`` a topological order.
+        insertion: use idle gaps; False appends only.
+
+    Returns:
+        Processor, start and finish, ``[n]`` each.
     """
     n, p = g.comp.shape
     s = empty_placements(n, p)
@@ -228,7 +243,7 @@ def _add(ready: ReadySet, t: int) -> None:
 def _take(
     g: InstanceArrays, s: Placements, ready: ReadySet, index: int, q: int, insertion: bool
 ) -> None:
-    """Place the ready task at ``index`` on ``q`` and bring the ready set up to date."""
+    """Place the ready task at ``index`` on ``q`` and update the ready set."""
     task = ready.task[index]
     put(s, task, q, ready.start[task, q], g.comp[task, q], insertion)
     ready.length[0] -= 1
@@ -248,7 +263,7 @@ def _take(
 def _renew(
     g: InstanceArrays, s: Placements, ready: ReadySet, t: int, q: int, insertion: bool
 ) -> None:
-    """Move the start of ``t`` on ``q`` to the earliest one that is still possible."""
+    """Set the start of ``t`` on ``q`` to the earliest one that is still possible."""
     duration = g.comp[t, q]
     if duration < np.inf:
         fits = insertion and duration <= s.largest_gap[q]

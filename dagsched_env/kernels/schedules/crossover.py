@@ -1,4 +1,4 @@
-"""A genetic algorithm on pairs of a topological order and an assignment of processors.
+"""Operators of a genetic algorithm on pairs of a topological order and an assignment.
 
 Order-preserving crossover: Wang, Siegel, Roychowdhury, Maciejewski 1997, "Task matching and
 scheduling in heterogeneous computing environments using a genetic-algorithm-based approach", JPDC
@@ -17,7 +17,7 @@ from dagsched_env.kernels.schedules.decoding import decode_into
 __all__ = ["UNIFORMS_PER_CHILD", "Population", "breed", "cross", "mutate"]
 
 MUTATIONS = 4
-"""A child has up to that many mutated tasks, each with probability ``MUTATION_RATE``."""
+"""Largest number of mutated tasks of a child; each has the probability ``MUTATION_RATE``."""
 
 MUTATION_RATE = 0.25
 
@@ -28,7 +28,7 @@ UNIFORMS_PER_CHILD = 4 + 4 * MUTATIONS
 
 
 class Population(NamedTuple):
-    """``k`` individuals; mutated in place."""
+    """``k`` individuals; changed in place."""
 
     order: Ints  # [k, n] a topological order each
     processor: Ints  # [k, n]
@@ -45,11 +45,20 @@ def breed(
     uniforms: Floats,
     insertion: bool,
 ) -> None:
-    """One child for each row of ``uniforms[children, UNIFORMS_PER_CHILD]``, in [0, 1).
+    """Make children and replace mothers by them.
 
-    The individuals from ``first`` on, cyclically, are the mothers, and a tournament finds the
-    father. A child takes the place of its mother unless it is longer, so that the population keeps
-    its variety (Mahfoud 1995, "Niching methods for genetic algorithms": deterministic crowding).
+    The individuals from ``first`` on, cyclically, are the mothers; a tournament selects the father.
+    A child replaces its mother unless its makespan is longer, so the population keeps its variety
+    (Mahfoud 1995, "Niching methods for genetic algorithms": deterministic crowding).
+
+    Args:
+        g: the problem.
+        c: its eligible processors.
+        population: changed.
+        first: index of the first mother.
+        scratch: work space.
+        uniforms: ``[children, UNIFORMS_PER_CHILD]`` random numbers in [0, 1), a row per child.
+        insertion: decode with idle gaps in use; False appends only.
     """
     k, n = population.order.shape
     order, processor = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
@@ -75,9 +84,15 @@ def breed(
 def cross(
     parents: Population, mother: int, father: int, cut: int, order: Ints, processor: Ints
 ) -> None:
-    """The mother's first ``cut`` tasks as she has them, then the others as the father has them.
+    """A child: the first tasks of the mother as she has them, the others as the father has them.
 
-    Writes ``order[n]``, which is topological as theirs are, and ``processor[n]``.
+    Args:
+        parents: the population.
+        mother: index of the mother.
+        father: index of the father.
+        cut: number of tasks from the mother.
+        order: ``[n]`` receives the order of the child; topological, as those of the parents.
+        processor: ``[n]`` receives its assignment.
     """
     taken = np.zeros(order.shape[0], dtype=np.bool_)
     for i in range(cut):
@@ -97,9 +112,15 @@ def cross(
 def mutate(
     g: InstanceArrays, c: Eligibility, order: Ints, processor: Ints, uniforms: Floats
 ) -> None:
-    """Put one task on any eligible processor, or elsewhere within its precedence window.
+    """Give one task another processor, or another position between predecessors and successors.
 
-    ``uniforms[3]`` choose the place of the task in the order, which of the two, and the new value.
+    Args:
+        g: the problem.
+        c: its eligible processors.
+        order: ``[n]`` a topological order; changed.
+        processor: ``[n]`` an assignment; changed.
+        uniforms: ``[3]`` random numbers in [0, 1): the position of the task in the order, processor
+            or position, and its new value.
     """
     n = order.shape[0]
     at = int(uniforms[0] * n)

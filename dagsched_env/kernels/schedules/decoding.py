@@ -1,4 +1,4 @@
-"""From an order and an assignment to a schedule."""
+"""Decoding: from an order and an assignment to start and finish times."""
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints, Placements
 from dagsched_env.kernels.graph.communication import communication
@@ -12,10 +12,18 @@ __all__ = ["arrival_time", "decode", "decode_into"]
 def decode(
     g: InstanceArrays, order: Ints, assignment: Ints, insertion: bool
 ) -> tuple[Ints, Floats, Floats]:
-    """Place the tasks in a topological ``order``, task t on ``assignment[t]``.
+    """Place the tasks in a given order on their assigned processors.
 
-    Returns processor, start and finish, ``[n]`` each. With insertion no task starts later than
-    without it.
+    With insertion no task starts later than without it.
+
+    Args:
+        g: the problem.
+        order: ``[n]`` a topological order.
+        assignment: ``[n]`` an eligible processor of each task.
+        insertion: use idle gaps; False appends only.
+
+    Returns:
+        Processor, start and finish, ``[n]`` each.
     """
     s = empty_placements(*g.comp.shape)
     decode_into(g, s, order, assignment, insertion)
@@ -26,7 +34,18 @@ def decode(
 def decode_into(
     g: InstanceArrays, s: Placements, order: Ints, assignment: Ints, insertion: bool
 ) -> float:
-    """As ``decode``, over whatever ``s`` held before and without allocation; the makespan."""
+    """As ``decode``, into arrays that exist.
+
+    Args:
+        g: the problem.
+        s: overwritten.
+        order: ``[n]`` a topological order.
+        assignment: ``[n]`` an eligible processor of each task.
+        insertion: use idle gaps; False appends only.
+
+    Returns:
+        The makespan.
+    """
     s.slot_count[:] = 0
     s.largest_gap[:] = 0.0
     makespan = 0.0
@@ -40,7 +59,15 @@ def decode_into(
 
 @borrowing
 def arrival_time(g: InstanceArrays, processor: Ints, finish: Floats, task: int, q: int) -> float:
-    """When all inputs of ``task`` are on processor ``q``; 0 for a task without predecessors."""
+    """When all inputs of a task are on a processor (time); 0 for a task without predecessors.
+
+    Args:
+        g: the problem.
+        processor: ``[n]`` processors of the predecessors.
+        finish: ``[n]`` finish times of the predecessors.
+        task: the task.
+        q: the processor that needs the inputs.
+    """
     arrival = 0.0
     for e in range(g.pred_ptr[task], g.pred_ptr[task + 1]):
         u = g.pred_task[e]

@@ -1,4 +1,4 @@
-"""Execution of a complete schedule whose tasks take longer or shorter than planned."""
+"""Execution of a complete schedule with durations that differ from the plan."""
 
 import numpy as np
 
@@ -11,10 +11,19 @@ __all__ = ["execute"]
 
 @kernel
 def execute(g: InstanceArrays, sequence: Ints, processor: Ints, factors: Floats) -> Floats:
-    """Makespans ``[k]`` of k executions; in row i task t takes ``factors[i, t]`` times its cost.
+    """Makespans of k executions of a schedule.
 
-    Every task starts as soon as its inputs have arrived and the tasks before it in ``sequence[n]``
-    (a topological order) on the same processor have finished.
+    Every task starts as soon as its inputs have arrived and the tasks before it on the same
+    processor have finished.
+
+    Args:
+        g: the problem.
+        sequence: ``[n]`` a topological order; each processor runs its tasks in this order.
+        processor: ``[n]`` processor of each task.
+        factors: ``[k, n]``; in execution i task t takes ``factors[i, t]`` times its cost.
+
+    Returns:
+        ``[k]`` times.
     """
     runs = factors.shape[0]
     makespans = np.zeros(runs, dtype=np.float64)

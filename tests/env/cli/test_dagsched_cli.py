@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dagsched_env import Instance, Schedule, io
+from dagsched_env import Instance, Schedule, __version__, io
 from dagsched_env.cli import main
 from dagsched_env.platforms import ccr
 from dagsched_env.schedulers import SCHEDULERS, heft
@@ -274,6 +274,13 @@ def test_wrong_usage_exits_with_2(capsys, arguments):
         main(arguments)
     assert caught.value.code == 2
     assert "usage: dagsched" in capsys.readouterr().err
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["--version"])
+    assert left.value.code == 0
+    assert capsys.readouterr().out == f"dagsched {__version__}\n"
 
 
 def test_help_has_examples(capsys):

@@ -20,7 +20,7 @@ from aerl_trainer.config import Config
 from aerl_trainer.records import Task
 from aerl_trainer.search.alone import search_alone
 from aerl_trainer.search.leaves import PriorEvaluator
-from dagsched_env.vector.env import DAGSchedVectorEnv
+from dagsched_env.vector import DAGSchedVectorEnv
 from dagsched_env.schedulers import annealing
 
 instance = problem(12, 3, seed=1)

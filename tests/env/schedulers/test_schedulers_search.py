@@ -173,20 +173,20 @@ def test_wrong_options_of_single_searches_are_named(topcuoglu: Instance) -> None
 
 def test_the_searches_run_without_the_compiler() -> None:
     code = (
-        "from oracles import paper_instance\n"
-        "from test_schedulers_search import SEARCHES, annealing\n"
+        "from dagsched_env.schedulers import SEARCHERS, annealing\n"
+        "from helpers.oracles import paper_instance\n"
         "instance = paper_instance('Topcuoglu2002')\n"
-        "for search in SEARCHES:\n"
+        "for search in SEARCHERS.values():\n"
         "    print(repr(search(instance, max_evaluations=300).makespan))\n"
         "options = {'pair_share': 0.3, 'cost_bias': 4.0, 'best_place': True, 'load_weight': 8.0}\n"
         "print(repr(annealing(instance, max_evaluations=300, **options).makespan))\n"
     )
+    path = os.pathsep.join([str(TESTS.parent), str(TESTS)])
     results = []
     for disabled in ("0", "1"):
-        environment = {**os.environ, "NUMBA_DISABLE_JIT": disabled}
+        environment = {**os.environ, "NUMBA_DISABLE_JIT": disabled, "PYTHONPATH": path}
         done = subprocess.run(
             [sys.executable, "-W", "error", "-c", code],
-            cwd=TESTS,
             env=environment,
             capture_output=True,
             text=True,

@@ -18,7 +18,7 @@ from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.observation import OBSERVATIONS
 from dagsched_env.rewards import REWARDS, Reduction, Transition
 from dagsched_env.schedulers.heft import heft
-from dagsched_env.vector.env import DAGSchedVectorEnv
+from dagsched_env.vector import DAGSchedVectorEnv
 from helpers.strategies import instances
 
 PAIR = Instance([[2.0, 4.0], [3.0, 1.0]], [(0, 1)], [6.0])
@@ -178,7 +178,7 @@ def test_instances_of_a_reset_last_for_one_episode() -> None:
 
 
 def test_made_by_gymnasium() -> None:
-    entry_point = "dagsched_env.vector.env:DAGSchedVectorEnv"
+    entry_point = "dagsched_env.vector:DAGSchedVectorEnv"
     gymnasium.register("VectorDAGSched-v0", vector_entry_point=entry_point)
     try:
         envs = gymnasium.make_vec(

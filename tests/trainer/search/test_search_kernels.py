@@ -175,14 +175,14 @@ def longest_paths(instance: Instance, s: solution.Solution) -> tuple[list[float]
 
 
 @given(instances(), seeds)
-def test_finish_and_rest_are_longest_paths(instance: Instance, seed: int) -> None:
+def test_finish_and_bottom_level_are_longest_paths(instance: Instance, seed: int) -> None:
     n = instance.n_tasks
     _, s = make_solution(instance, *random_candidate(instance, np.random.default_rng(seed)))
     finish, rest = longest_paths(instance, s)
     assert s.finish[:n] == pytest.approx(finish, rel=1e-12)
-    assert s.rest[:n] == pytest.approx(rest, rel=1e-12)
+    assert s.bottom_level[:n] == pytest.approx(rest, rel=1e-12)
     assert not s.finish[n:].any()
-    assert not s.rest[n:].any()
+    assert not s.bottom_level[n:].any()
     assert max(rest) == pytest.approx(solution.makespan(instance.arrays, s), rel=1e-12)
 
 

@@ -1,0 +1,87 @@
+"""What docstrings promise: arguments of public functions, and the reading order of packages."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from helpers import ROOT
+
+LEAST_PARAMETERS = 3
+"""With so many parameters, not counting ``self`` and ``cls``, a docstring has to explain them."""
+
+PACKAGES = [
+    "dagsched_env",
+    pytest.param("aerl_trainer", marks=pytest.mark.xfail(strict=False, reason="in progress")),
+]
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def parameters(function: Function, *, bound: bool) -> list[str]:
+    """Names of all parameters but ``self`` or ``cls``, which a bound function has."""
+    signature = function.args
+    names = [a.arg for a in signature.posonlyargs + signature.args][bound:]
+    names += [a.arg for a in signature.kwonlyargs]
+    return names + [a.arg for a in (signature.vararg, signature.kwarg) if a is not None]
+
+
+def is_static(function: Function) -> bool:
+    return any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in function.decorator_list)
+
+
+def described(node: ast.AST) -> set[str]:
+    """Names under ``Args:`` in a docstring."""
+    text = ast.get_docstring(node) or ""  # type: ignore[arg-type]
+    section = re.search(r"^Args:\n((?:[ ]+.*\n?|\n)*)", text, re.MULTILINE)
+    return set(re.findall(r"^    \*{0,2}(\w+):", section[1], re.MULTILINE)) if section else set()
+
+
+def documented(tree: ast.Module) -> Iterator[tuple[str, ast.AST, list[str]]]:
+    """Name, node with the docstring, and parameters of what is public in a module."""
+    for node in tree.body:
+        if isinstance(node, Function) and not node.name.startswith("_"):
+            yield node.name, node, parameters(node, bound=False)
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            for method in node.body:
+                if not isinstance(method, Function):
+                    continue
+                names = parameters(method, bound=not is_static(method))
+                if method.name == "__init__":
+                    yield node.name, node, names
+                elif not method.name.startswith("_"):
+                    yield f"{node.name}.{method.name}", method, names
+
+
+def packages(package: str) -> list[Path]:
+    """Folders with an ``__init__.py``."""
+    return sorted(path.parent for path in (ROOT / package).rglob("__init__.py"))
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_arguments_are_described_where_there_are_three_or_more(package: str) -> None:
+    missing = []
+    for path in sorted((ROOT / package).rglob("*.py")):
+        for name, node, names in documented(ast.parse(path.read_text(encoding="utf-8"))):
+            if len(names) >= LEAST_PARAMETERS:
+                absent = [n for n in names if n not in described(node)]
+                if absent:
+                    where = path.relative_to(ROOT).as_posix()
+                    missing.append(f"{where}: {name}: {', '.join(absent)}")
+    assert not missing, "\n".join(missing)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_package_lists_its_modules(package: str) -> None:
+    missing = []
+    for folder in packages(package):
+        text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8"))) or ""
+        listed = set(re.findall(r"``(\w+)``", text))
+        modules = {path.stem for path in folder.glob("*.py")} - {"__init__", "__main__"}
+        modules |= {path.parent.name for path in folder.glob("*/__init__.py")}
+        missing += [
+            f"{folder.relative_to(ROOT)}: {name}" for name in sorted(modules) if name not in listed
+        ]
+    assert not missing, "\n".join(missing)
