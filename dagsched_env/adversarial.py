@@ -2,7 +2,7 @@
 
 The idea is that of PISA: J. Coleman, B. Krishnamachari 2025, "PISA: An adversarial approach to
 comparing task graph scheduling algorithms", IPDPS, arXiv:2403.07120. Benchmarks of random graphs
-hide where an algorithm fails; a search over instances shows it, on a graph small enough to
+hide where an algorithm fails. A search over instances shows it, on a graph that is small enough to
 understand.
 """
 
@@ -22,7 +22,7 @@ from dagsched_env.schedule import Schedule
 __all__ = ["MOVES", "AdversarialResult", "find_adversarial"]
 
 LEAST_COST = 0.01
-"""Lower limit of execution times / their upper limit: no makespan becomes zero."""
+"""Lower limit of execution times / their upper limit, so that no makespan becomes zero."""
 
 STEP = 0.25
 """Largest change of a number in one move / its upper limit."""
@@ -44,10 +44,10 @@ class AdversarialResult:
 
 
 class Limits(NamedTuple):
-    """What the numbers of all instances of a search stay within."""
+    """Limits of the numbers of all instances of a search."""
 
-    cost: float  # execution times from LEAST_COST times it to it
-    data: float  # amounts from 0 to it
+    cost: float  # largest execution time; the least is LEAST_COST times this
+    data: float  # largest amount; the least is 0
 
 
 def find_adversarial(
@@ -63,21 +63,21 @@ def find_adversarial(
 ) -> AdversarialResult:
     """Change an instance step by step so that makespan(scheduler) / makespan(rival) grows.
 
-    Each step makes one move, chosen uniformly among those that are possible. One that lowers the
+    Each step makes one move, chosen uniformly among those that are possible. A move that lowers the
     ratio from r to r' is kept with probability (r' / r)^(1 / T), where the temperature T falls
-    geometrically. Tasks, processors, links and eligibility stay as they are; execution times stay
-    within 1 % and 100 % of the largest of ``start``, data below its largest (or below the largest
-    execution time where ``start`` sends nothing).
+    geometrically. Tasks, processors, links and eligibility stay as they are. Execution times stay
+    between 1 % and 100 % of the largest one of ``start``, data below its largest amount (or below
+    the largest execution time where ``start`` sends no data).
 
     Args:
-        scheduler: whose weakness is sought; deterministic, or the ratios are those of single runs.
-        rival: whom it is compared with.
-        start: where the search begins.
+        scheduler: the scheduler whose weakness is sought; should be deterministic.
+        rival: the scheduler with which it is compared.
+        start: the instance with which the search begins.
         max_evaluations: instances on which both are run, ≥ 1, the start among them.
         seed: of the moves: the same seed gives the same result.
         moves: names from ``MOVES``.
-        start_temperature: T at first, > 0.
-        end_temperature: T at last, > 0.
+        start_temperature: T at the start, > 0.
+        end_temperature: T at the end, > 0.
 
     Raises:
         DAGSchedError: an argument is out of its range, or all costs of ``start`` are zero.
@@ -127,7 +127,7 @@ def _neighbour(
 
 
 def _change_cost(instance: Instance, limits: Limits, rng: np.random.Generator) -> Instance:
-    """One task's time on one eligible processor."""
+    """Change the time of one task on one eligible processor."""
     eligible = np.argwhere(np.isfinite(instance.comp))
     t, q = eligible[int(rng.integers(len(eligible)))]
     comp = instance.comp.copy()
@@ -136,7 +136,7 @@ def _change_cost(instance: Instance, limits: Limits, rng: np.random.Generator) -
 
 
 def _change_data(instance: Instance, limits: Limits, rng: np.random.Generator) -> Instance | None:
-    """The amount on one edge."""
+    """Change the amount on one edge."""
     if instance.n_edges == 0:
         return None
     e = int(rng.integers(instance.n_edges))
@@ -146,7 +146,7 @@ def _change_data(instance: Instance, limits: Limits, rng: np.random.Generator) -
 
 
 def _add_edge(instance: Instance, limits: Limits, rng: np.random.Generator) -> Instance | None:
-    """One between two tasks that have none, along the topological order."""
+    """Add an edge between two tasks without one, along the topological order."""
     order = instance.topological_order
     linked = np.zeros((instance.n_tasks, instance.n_tasks), dtype=bool)
     linked[instance.edges[:, 0], instance.edges[:, 1]] = True
@@ -192,7 +192,7 @@ def _limits(start: Instance) -> Limits:
 
 
 def _limited(comp: Floats, limits: Limits) -> Floats:
-    """``[n, p]`` the finite times within their limits."""
+    """``[n, p]`` the finite times, moved within their limits."""
     within = np.clip(comp, LEAST_COST * limits.cost, limits.cost)
     return np.where(np.isfinite(comp), within, np.inf)
 

@@ -1,4 +1,4 @@
-"""Lower bounds on the makespan: no schedule of an instance is shorter, whoever makes it."""
+"""Lower bounds on the makespan of all schedules of an instance."""
 
 from typing import NamedTuple
 
@@ -11,11 +11,11 @@ from dagsched_env.kernels.graph import bounds
 __all__ = ["LowerBounds", "heads", "lower_bounds", "tails"]
 
 WINDOW_ROUNDS = 3
-"""How often the weights of the processors are fitted to the widest window."""
+"""Number of times that the weights of the processors are fitted to the widest window."""
 
 
 class LowerBounds(NamedTuple):
-    """Bounds on the makespan (time), each true by itself.
+    """Lower bounds on the makespan (time).
 
     Always ``critical_path <= path`` and ``load <= window``, up to rounding.
     """
@@ -23,13 +23,13 @@ class LowerBounds(NamedTuple):
     critical_path: float
     """CP_MIN: the longest path, each task at its minimum cost, communication free."""
     load: float
-    """The work, spread over the processors as evenly as unrelated costs allow: a dual bound of
-    the linear relaxation of R||Cmax; at least the mean load."""
+    """The work, distributed over the processors as evenly as unrelated costs allow: a dual bound
+    of the linear relaxation of R||Cmax. It is at least the mean load."""
     path: float
     """The longest path on which every task pays for communication or shares a processor with the
     tasks before it."""
     window: float
-    """The largest load of the tasks between a head and a tail, with both added."""
+    """The largest sum of a head, a tail, and the load of the tasks between them."""
 
     @property
     def best(self) -> float:
@@ -38,12 +38,12 @@ class LowerBounds(NamedTuple):
 
 
 def lower_bounds(instance: Instance) -> LowerBounds:
-    """All bounds of an instance; O(edges · p² + tasks · p) time.
+    """All bounds of an instance, in O(edges · p² + tasks · p) time.
 
-    A bound may exceed the optimum by rounding errors, some 1e-15 of it.
+    A bound may exceed the optimum by rounding errors of about 1e-15 of it.
     """
     head, tail = heads(instance), tails(instance)
-    # Ineligible pairs are inf in all three.
+    # All three are inf for ineligible pairs.
     path = float((head + instance.comp + tail).min(axis=1).max())
     weights = _weights(instance)
     load = max(float(bounds.weighted_work(instance.comp, w).sum()) for w in weights)
@@ -57,8 +57,8 @@ def heads(instance: Instance) -> Floats:
 
 
 def tails(instance: Instance) -> Floats:
-    """``[n, p]`` time from the finish of task t on processor q to the end of any schedule, at
-    least; inf where ineligible."""
+    """``[n, p]`` lower bound on the time from the finish of task t on processor q to the end of the
+    schedule; inf where ineligible."""
     return bounds.heads(_reversed(instance.arrays))
 
 
@@ -80,15 +80,15 @@ def _reversed(g: InstanceArrays) -> InstanceArrays:
 
 
 def _weights(instance: Instance) -> list[Floats]:
-    """Weights of the processors: one alone, which bounds the tasks that can run nowhere else; all
-    equal, which gives the mean load; and fitted to all tasks."""
+    """Weights of the processors to be tried: each processor alone, which bounds the tasks that run
+    only there; all equal, which gives the mean load; and weights fitted to all tasks."""
     p = instance.n_processors
     everywhere = np.ones(instance.n_tasks, dtype=np.bool_)
     return [*np.eye(p), np.full(p, 1.0 / p), bounds.load_weights(instance.comp, everywhere)]
 
 
 def _window(comp: Floats, head: Floats, tail: Floats, weights: list[Floats]) -> float:
-    """The best ``widest_window`` over the weights, and over some fitted to the window's tasks."""
+    """The best ``widest_window`` over these weights, and over some fitted to the window's tasks."""
     widest = 0.0
     for candidate in weights:
         work = bounds.weighted_work(comp, candidate)

@@ -28,10 +28,10 @@ __all__ = [
 ]
 
 TIE_TOLERANCE = 1e-9
-"""Makespans closer than this (relative) count as equal."""
+"""Makespans with a smaller relative difference count as equal."""
 
 Progress = Callable[[int, int], None]
-"""Called after each schedule with how many are done and how many there will be."""
+"""Called after each schedule with the numbers of schedules done and of all schedules."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What every scheduler did on every instance, in the order of the instances."""
+    """Makespans and times of every scheduler, in the order of the instances."""
 
     makespans: dict[str, list[float]]
     """Scheduler → makespans (time)."""
@@ -103,13 +103,13 @@ def summarise(
     reference: str = "heft",
     seconds: Mapping[str, Sequence[float]] | None = None,
 ) -> list[Row]:
-    """One row a scheduler, in the order of ``makespans``.
+    """One row per scheduler, in the order of ``makespans``.
 
     Args:
         makespans: of a ``Comparison``, or more rows of the same kind; one finite makespan >= 0
             per instance.
         instances: the problems, in the same order.
-        reference: the scheduler that the others are measured against.
+        reference: the scheduler with which the others are compared.
         seconds: wall times of a ``Comparison``; schedulers may be missing.
 
     Raises:
@@ -152,7 +152,7 @@ def count_wins(values: Sequence[float], others: Sequence[float]) -> tuple[int, i
 
 
 def ratio(value: float, base: float) -> float:
-    """``value / base``; of two schedules of no length 1, of one longer than nothing inf."""
+    """``value / base``; 1 if both are 0, inf if only ``base`` is."""
     if base > 0:
         return value / base
     return 1.0 if value == 0 else math.inf
@@ -175,9 +175,9 @@ def wilcoxon_p(ratios: Sequence[float]) -> float | None:
 
 
 def format_table(rows: Sequence[Row], reference: str = "heft") -> str:
-    """Plain text, one line a row under a header, columns aligned, no trailing line break.
+    """Plain text: a header, one line per row, aligned columns, no trailing line break.
 
-    The columns of p-values and seconds appear where there are any.
+    The columns of p-values and seconds are left out where there are none.
     """
     columns: list[tuple[str, Callable[[Row], str]]] = [
         ("scheduler", lambda row: row.name),
@@ -231,7 +231,7 @@ def _check_makespans(name: str, values: Sequence[float], expected: int) -> None:
 
 
 def _align(cells: Sequence[Sequence[str]]) -> str:
-    """The first column to the left, the others to the right, a rule under the first line."""
+    """The first column left-aligned, the others right-aligned, a rule under the first line."""
     widths = [max(len(line[column]) for line in cells) for column in range(len(cells[0]))]
     lines = [
         "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])])

@@ -1,4 +1,4 @@
-"""Which tasks decide the makespan of a schedule, and what each of them waits for."""
+"""The tasks that decide the makespan of a schedule, and what each of them waits for."""
 
 from typing import Literal, NamedTuple
 
@@ -15,16 +15,16 @@ class Link(NamedTuple):
 
     task: int
     waits_for: Literal["data", "processor", "nothing"]
-    """What fixes its start: the data of the task before it in the chain, the processor that the
-    task before it occupies, or nothing: it starts at time 0, or later than it would have to."""
+    """What determines its start: the data of the task before it in the chain, the processor that
+    this task occupies, or nothing. Then it starts at time 0, or later than necessary."""
 
 
 def critical_chain(schedule: Schedule, instance: Instance) -> list[Link]:
-    """The tasks that no one can start earlier alone, from the first one to the last to finish.
+    """The chain of tasks that determines the makespan, none of which can start earlier alone.
 
-    Going back from the task that finishes last, each task is followed to the one whose data
-    arrives, or which leaves the processor, exactly when it starts (within 1e-9 of the makespan);
-    data goes before processor, then the order of the edges or the lower index decides.
+    The chain is followed backwards from the task that finishes last: to the task whose data
+    arrives, or which leaves the processor, exactly when the task starts (within 1e-9 of the
+    makespan). Data is preferred to the processor, then the first edge or the lowest index.
 
     Args:
         schedule: a valid, complete schedule.
@@ -49,7 +49,7 @@ def critical_chain(schedule: Schedule, instance: Instance) -> list[Link]:
 def _blocker(
     schedule: Schedule, instance: Instance, task: int, slack: float, seen: set[int]
 ) -> tuple[int, Literal["data", "processor", "nothing"]]:
-    """The task that ``task`` waits for, -1 if none; ``seen`` stops chains of no duration."""
+    """The task that ``task`` waits for, or -1; ``seen`` ends cycles of tasks of duration 0."""
     start, q = schedule.start[task], schedule.processor[task]
     if start <= slack:
         return -1, "nothing"

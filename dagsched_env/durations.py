@@ -1,10 +1,10 @@
 """Schedules under uncertainty: tasks that take longer or shorter than planned.
 
-A schedule is executed as it stands: the same processors, and on each the same order. Only the times
-move: a task starts when its inputs have arrived and its forerunner on the processor is done
-(right shift; the semi-active schedule of those decisions). Communication takes what the instance
-says. All schedules see the same samples (common random numbers): they depend on the seed and the
-task alone, so that differences between schedules are not differences of luck.
+A schedule is executed with the same processors and the same order on each of them. Only the times
+change: a task starts when its inputs have arrived and the task before it on its processor has
+finished (right shift; the semi-active schedule of those decisions). Communication takes the times
+of the instance. The samples depend on the seed and the task alone (common random numbers), so that
+schedules are compared under the same noise.
 """
 
 import heapq
@@ -31,10 +31,10 @@ __all__ = [
 
 
 class Durations(Protocol):
-    """How far execution times stray from the plan."""
+    """Samples of execution times that differ from the plan."""
 
     def factors(self, n_tasks: int) -> Floats:
-        """``[k, n]`` samples ≥ 0 of execution time / planned time, one row an execution.
+        """``[k, n]`` samples ≥ 0 of execution time / planned time, one row per execution.
 
         Column t is the same for every ``n_tasks`` > t, and at every call.
         """
@@ -48,7 +48,7 @@ class Lognormal:
     Args:
         cv: coefficient of variation (standard deviation / mean) of an execution time, ≥ 0.
         samples: number k of executions, ≥ 1.
-        seed: ≥ 0; of all samples.
+        seed: of all samples, ≥ 0.
 
     Raises:
         DAGSchedError: an argument is out of its range.
@@ -60,7 +60,7 @@ class Lognormal:
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.cv) and self.cv >= 0):
-            raise DAGSchedError(f"cv={self.cv} is no number >= 0")
+            raise DAGSchedError(f"cv={self.cv} is not a number >= 0")
         _check_sampling(self.samples, self.seed)
 
     def factors(self, n_tasks: int) -> Floats:
@@ -77,7 +77,7 @@ class Uniform:
     Args:
         width: in [0, 1].
         samples: number k of executions, ≥ 1.
-        seed: ≥ 0; of all samples.
+        seed: of all samples, ≥ 0.
 
     Raises:
         DAGSchedError: an argument is out of its range.
@@ -105,7 +105,7 @@ class RobustMakespan(NamedTuple):
     std: float
     """Standard deviation, divided by k."""
     q95: float
-    """19 of 20 executions end by then (linear interpolation)."""
+    """95 % quantile (linear interpolation)."""
 
 
 def execute(schedule: Schedule, instance: Instance, factors: npt.ArrayLike) -> Floats:
@@ -171,11 +171,11 @@ def _check_sampling(samples: int, seed: int) -> None:
 
 
 def _sequence(schedule: Schedule, instance: Instance) -> Ints:
-    """``[n]`` a topological order in which each processor's tasks stand in their order in time.
+    """``[n]`` a topological order in which the tasks of each processor are in order of time.
 
-    Of the tasks whose predecessors are out, the one with the earliest middle goes first. A task's
-    ancestors have no later middle than itself, so this follows the clock; only where rounding
-    errors of the schedule contradict an edge, the edge decides.
+    Of the tasks whose predecessors are already in the order, the one with the earliest midpoint is
+    next. The midpoints of its ancestors are not later, so this is the order of time. Only where
+    rounding errors of the schedule contradict an edge, the edge decides.
     """
     arrays = instance.arrays
     key = (0.5 * schedule.start + 0.5 * schedule.finish).tolist()

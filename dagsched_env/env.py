@@ -1,4 +1,4 @@
-"""``DAGSched-v0``: build a schedule task by task; a thin shell on simulator and observation."""
+"""``DAGSched-v0``: builds a schedule task by task; a thin layer over simulator and observation."""
 
 from collections.abc import Collection
 from typing import Any
@@ -25,16 +25,16 @@ __all__ = ["DAGSchedEnv"]
 class DAGSchedEnv(gymnasium.Env[Any, Any]):
     """Schedule one task graph per episode; each step places one ready task on a processor.
 
-    What an action and an observation are: ``dagsched_env.actions``, ``dagsched_env.observation``.
-    ``info`` holds ``action_mask`` always (int8, as ``action_space.sample`` takes it),
-    ``illegal_action`` after each step (with ``illegal_reason`` if True), and after the last
-    placement ``makespan``, ``slr``, ``speedup``, ``efficiency``, ``schedule`` and, with
-    ``durations``, ``robust_makespan_mean``, ``_std`` and ``_q95``.
+    For actions and observations see ``dagsched_env.actions`` and ``dagsched_env.observation``.
+    ``info`` always holds ``action_mask`` (int8, as ``action_space.sample`` takes it), and after
+    each step ``illegal_action`` (with ``illegal_reason`` if True). After the last placement it
+    holds ``makespan``, ``slr``, ``speedup``, ``efficiency``, ``schedule`` and, with ``durations``,
+    ``robust_makespan_mean``, ``_std`` and ``_q95``.
 
-    An illegal action never raises and never changes the state: it costs ``illegal_penalty``, and
-    the ``max_illegal_actions``-th of an episode truncates it. When all tasks are placed nothing is
-    legal any more: the mask is all False (``sample`` then returns 0), and ``step`` wants a
-    ``reset``.
+    An illegal action never raises and never changes the state. It costs ``illegal_penalty``, and
+    the ``max_illegal_actions``-th of an episode truncates the episode. When all tasks are placed,
+    no action is legal: the mask is all False (``sample`` then returns 0), and ``step`` raises until
+    the next ``reset``.
 
     Args:
         instances: an ``Instance``, a file that ``dagsched_env.io.load`` reads, ``"suite:NAME"``, a
@@ -50,9 +50,9 @@ class DAGSchedEnv(gymnasium.Env[Any, Any]):
         max_tasks: N, padded number of tasks; default: the largest of ``instances``.
         max_processors: P, likewise.
         max_edges: M, likewise; at least 1.
-        illegal_penalty: an illegal action's reward is minus this, ≥ 0.
-        max_illegal_actions: how many of them truncate an episode, ≥ 1.
-        durations: execute each finished schedule under this noise; see ``dagsched_env.durations``.
+        illegal_penalty: minus the reward of an illegal action, ≥ 0.
+        max_illegal_actions: number of illegal actions that truncates an episode, ≥ 1.
+        durations: executes each finished schedule under noise; see ``dagsched_env.durations``.
         render_mode: None or ``"rgb_array"``, the Gantt chart so far.
 
     Raises:
@@ -81,7 +81,7 @@ class DAGSchedEnv(gymnasium.Env[Any, Any]):
         _require_choice("observation", observation, OBSERVATIONS)
         _require_choice("render_mode", render_mode, (None, *self.metadata["render_modes"]))
         if not (np.isfinite(illegal_penalty) and illegal_penalty >= 0):
-            raise DAGSchedError(f"illegal_penalty={illegal_penalty} is no number >= 0")
+            raise DAGSchedError(f"illegal_penalty={illegal_penalty} is not a number >= 0")
         if max_illegal_actions < 1:
             raise DAGSchedError(f"max_illegal_actions={max_illegal_actions} is not at least 1")
         self.render_mode = render_mode
@@ -104,7 +104,7 @@ class DAGSchedEnv(gymnasium.Env[Any, Any]):
 
     @property
     def state(self) -> State:
-        """The simulator's state; change it through ``step`` alone, or search on a ``clone``.
+        """The state of the simulator; only ``step`` may change it. Search on a ``clone``.
 
         Raises:
             ResetNeeded: before the first ``reset``.
@@ -204,7 +204,7 @@ class DAGSchedEnv(gymnasium.Env[Any, Any]):
         return as_instance(self._draw(self.np_random), "what instances(rng) returned")
 
     def _apply(self, action: Any) -> str | None:
-        """Place what the action means; returns why it could not be placed, or None."""
+        """Make the placement; returns the reason why it is illegal, or None."""
         if not self.action_space.contains(action):
             return f"action {action!r} is not in {self.action_space}"
         try:
@@ -248,7 +248,7 @@ class DAGSchedEnv(gymnasium.Env[Any, Any]):
 
 
 def _require_choice(name: str, value: object, choices: Collection[object]) -> None:
-    """Raises DAGSchedError, which lists the choices, if ``value`` is not one of them."""
+    """Raise a DAGSchedError that lists the choices if ``value`` is not one of them."""
     if value not in choices:
         raise DAGSchedError(
             f"{name}={value!r} is not available: give {' or '.join(map(repr, choices))}"

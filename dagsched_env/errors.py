@@ -1,4 +1,4 @@
-"""Errors raised by the package; every message names the offending place and the mend."""
+"""Errors raised by the package; every message names the place of the error and a remedy."""
 
 __all__ = [
     "DAGSchedError",
@@ -11,7 +11,7 @@ __all__ = [
 
 
 class DAGSchedError(ValueError):
-    """Base of all errors that a caller can mend by changing the input."""
+    """Base of all errors that a caller can correct by changing the input."""
 
 
 class InvalidInstanceError(DAGSchedError):

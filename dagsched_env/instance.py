@@ -244,7 +244,7 @@ class Instance:
         try:
             record["comp"] = [[np.inf if c is None else c for c in row] for row in record["comp"]]
         except TypeError:
-            raise FormatError("key 'comp' has a row that is no list") from None
+            raise FormatError("key 'comp' has a row that is not a list") from None
         return cls._from_dict(record)
 
     # -- internals -------------------------------------------------------------------------------

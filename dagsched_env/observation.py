@@ -1,4 +1,4 @@
-"""What an agent sees: states as a ``Dict`` of padded arrays, or as one vector.
+"""Observations: states as a ``Dict`` of padded arrays, or as one vector.
 
 Both hold the features of ``dagsched_env.features``. ``"graph"`` is a plain ``Dict`` of vectors,
 one for each row of the table, which every library of the Gymnasium ecosystem accepts;
@@ -53,7 +53,7 @@ class GraphObservation:
         max_tasks: N ≥ 1.
         max_processors: P ≥ 1.
         max_edges: M ≥ 1.
-        actions: whose mask is the entry ``action_mask``; default ``PairActions``.
+        actions: the action mode of the entry ``action_mask``; default ``PairActions``.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class GraphObservation:
         self._index_template = np.zeros(0, dtype=np.int64)
 
     def __call__(self, state: State) -> tuple[Observation, Bools]:
-        """Fresh arrays of a state whose instance fits the padding, inside ``space``; its mask."""
+        """New arrays, inside ``space``, of a state whose instance fits the padding; its mask."""
         if state.instance is not self._instance:
             self._bind(state.instance)
         buffer, legal = self._floats(state)
@@ -97,7 +97,7 @@ class GraphObservation:
         return observation, mask
 
     def _bind(self, instance: Instance) -> None:
-        """Lay out everything but the floats that does not change during an episode."""
+        """Store the indices and masks that do not change during an episode."""
         self._mask_template = np.zeros(buffer_length(self._masks), dtype=np.int8)
         self._index_template = np.zeros(buffer_length(self._indices), dtype=np.int64)
         m = instance.n_edges
@@ -118,8 +118,8 @@ class FlatObservation:
     Args:
         max_tasks: N ≥ 1.
         max_processors: P ≥ 1.
-        max_edges: M; makes no difference.
-        actions: whose mask goes with the vector; default ``PairActions``.
+        max_edges: M; not used.
+        actions: the action mode of the mask; default ``PairActions``.
     """
 
     def __init__(
@@ -138,13 +138,13 @@ class FlatObservation:
         self.space = spaces.Box(np.zeros_like(high), high, dtype=np.float32)
 
     def __call__(self, state: State) -> tuple[npt.NDArray[np.float32], Bools]:
-        """A fresh vector of a state whose instance fits the padding, inside ``space``; its mask."""
+        """A new vector, inside ``space``, of a state whose instance fits the padding; its mask."""
         buffer, legal = self._floats(state)
         return buffer, self._actions.mask(legal)
 
 
 class _FloatFeatures:
-    """Float features behind one another in one buffer.
+    """The float features in one buffer.
 
     The static ones are computed once per instance; a step copies that buffer and fills in the rest.
     """
@@ -160,7 +160,7 @@ class _FloatFeatures:
         self._pair_block = self._block("placed", "gap")
 
     def __call__(self, state: State) -> tuple[npt.NDArray[np.float32], Bools]:
-        """A fresh buffer, and the legal pairs ``[N, P]``."""
+        """A new buffer, and the legal pairs ``[N, P]``."""
         if state.instance is not self._instance:
             self._bind(state.instance)
         buffer = self._template.copy()
@@ -204,7 +204,7 @@ OBSERVATIONS: dict[str, type[GraphObservation] | type[FlatObservation]] = {
 
 
 def flat_slices(max_tasks: int, max_processors: int) -> dict[str, slice]:
-    """Where each feature lies in a ``"flat"`` observation; pairs are ``[N, P]``, flattened."""
+    """Place of each feature in a ``"flat"`` observation; pairs are ``[N, P]``, flattened."""
     return feature_slices(FLAT_FEATURES, group_sizes(max_tasks, max_processors, 0))
 
 

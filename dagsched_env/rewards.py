@@ -1,4 +1,4 @@
-"""What a step is worth: functions of a ``Transition``, chosen by name or given by the user."""
+"""Rewards of a step: functions of a ``Transition``, chosen by name or given by the user."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol, TypeAlias
@@ -24,11 +24,11 @@ Value: TypeAlias = float | npt.NDArray[np.float64]
 """A number, or one number for each of k environments, ``[k]``."""
 
 ZERO_MAKESPAN = 1e-9
-"""In a logarithm, a makespan below this part of the scale counts as that."""
+"""Least makespan in a logarithm, in units of the scale."""
 
 
 class Transition(NamedTuple):
-    """One legal placement, seen by its effect on the schedule; all times in the user's unit.
+    """The effect of one legal placement on the schedule; all times in the unit of the user.
 
     The fields are numbers, or arrays ``[k]`` with one entry for each of k placements.
     """
@@ -53,8 +53,8 @@ class RewardFn(Protocol):
     """Anything that turns a transition into a finite number.
 
     A vector environment calls it once per step, with a transition whose fields are arrays ``[k]``,
-    and wants k rewards. So a function that is to work there uses arithmetic and ``numpy`` functions
-    alone: ``np.where(t.terminated, a, b)`` instead of ``a if t.terminated else b``.
+    and expects k rewards. There the function must use arithmetic and ``numpy`` functions only:
+    ``np.where(t.terminated, a, b)`` instead of ``a if t.terminated else b``.
     """
 
     def __call__(self, transition: Transition, /) -> Value:
@@ -65,8 +65,8 @@ class RewardFn(Protocol):
 def lower_bound(transition: Transition) -> Value:
     """r = −(LB(s′) − LB(s)) / CP_MIN ≤ 0; the return of an episode is 1 − SLR.
 
-    Each step says what it cost, and a terminal state has no future reward. (On a CP_MIN of 0 the
-    return is −SLR.)
+    Each step is charged what it costs, and a terminal state has no future reward. (Where CP_MIN is
+    0, the return is −SLR.)
     """
     return (transition.lower_bound_before - transition.lower_bound_after) / transition.scale
 
@@ -77,30 +77,30 @@ def makespan(transition: Transition) -> Value:
 
 
 def terminal(transition: Transition) -> Value:
-    """0 until the last placement, which earns −SLR."""
+    """0 before the last placement, which earns −SLR."""
     slr = transition.makespan_after / transition.scale
     return np.where(transition.terminated, -slr, 0.0)
 
 
 @dataclass(frozen=True)
 class Reduction:
-    """How much shorter the schedule is than HEFT's, paid at the last placement.
+    """The reduction of the makespan against HEFT, paid at the last placement.
 
-    With HEFT's makespan B and the achieved m the last step earns
+    With the makespan B of HEFT and the achieved makespan m the last step earns
 
-    * ``"relative"``: (B − m) / B, which is 0 for HEFT and 1 for nothing;
-    * ``"log"``: log(B / m), in which halving B is worth what doubling it costs;
+    * ``"relative"``: (B − m) / B, which is 0 for HEFT and would be 1 for a makespan of 0;
+    * ``"log"``: log(B / m), which is symmetric: halving B earns as much as doubling it costs;
     * ``"scaled"``: 2 (B − m) / B − 1, which is −1 for HEFT.
 
-    A reward r above ``threshold`` is cut to threshold + (r − threshold)·leak, so that one lucky
-    instance does not drown the others. Each step, the last one too, costs ``step_penalty``: an
-    episode of n tasks n times that. Where B is 0, the divisor is ``Transition.scale``; in the
-    logarithm no makespan counts as less than 1e-9 of it.
+    A reward r above ``threshold`` is reduced to threshold + (r − threshold)·leak, so that a single
+    instance does not dominate the others. Each step, the last one too, costs ``step_penalty``.
+    Where B is 0, the divisor is ``Transition.scale``; in the logarithm a makespan counts as at
+    least 1e-9 of it.
 
     Args:
         kind: one of the above.
         step_penalty: α ≥ 0.
-        threshold: θ, or None for none.
+        threshold: θ, or None for no threshold.
         leak: in [0, 1]; 0 clips at the threshold.
 
     Raises:
@@ -118,9 +118,9 @@ class Reduction:
                 f"kind={self.kind!r} is unknown: give 'relative', 'log' or 'scaled'"
             )
         if not (np.isfinite(self.step_penalty) and self.step_penalty >= 0):
-            raise DAGSchedError(f"step_penalty={self.step_penalty} is no number >= 0")
+            raise DAGSchedError(f"step_penalty={self.step_penalty} is not a number >= 0")
         if self.threshold is not None and not np.isfinite(self.threshold):
-            raise DAGSchedError(f"threshold={self.threshold} is no number: give one, or None")
+            raise DAGSchedError(f"threshold={self.threshold} is not a number: give one, or None")
         if not 0 <= self.leak <= 1:
             raise DAGSchedError(f"leak={self.leak} is not in 0..1")
 
@@ -133,7 +133,7 @@ class Reduction:
         return np.where(transition.terminated, reduction, 0.0) - self.step_penalty
 
     def _reduction(self, transition: Transition) -> Value:
-        """f(B, m), finite; on the way, m is that of the partial schedule."""
+        """f(B, m), finite; before the last placement, m is that of the partial schedule."""
         baseline, achieved = transition.baseline_makespan, transition.makespan_after
         if self.kind == "log":
             least = ZERO_MAKESPAN * transition.scale

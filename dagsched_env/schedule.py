@@ -27,7 +27,7 @@ class Schedule:
         processor: ``[n]`` processor index of each task.
         start: ``[n]`` start times.
         finish: ``[n]`` finish times.
-        algorithm: who made it, for tables and pictures.
+        algorithm: label of the scheduler, for tables and pictures.
     """
 
     processor: npt.NDArray[np.int64]
@@ -91,13 +91,13 @@ class Schedule:
         return float(self.finish.max(initial=0.0))
 
     def slr(self, instance: Instance) -> float:
-        """Schedule length ratio, makespan / CP_MIN; ≥ 1 (on a CP_MIN of 0 the divisor is 1)."""
+        """Schedule length ratio, makespan / CP_MIN; ≥ 1 (the divisor is 1 where CP_MIN is 0)."""
         return self.makespan / instance.time_scale
 
     def speedup(self, instance: Instance) -> float:
         """Sequential time on the best single processor / makespan.
 
-        Where no processor can run all tasks, every task counts at its minimum.
+        Where no processor can run all tasks, every task counts with its minimum cost.
         """
         sequential = float(instance.comp.sum(axis=0).min())
         if not np.isfinite(sequential):
@@ -212,8 +212,7 @@ class Schedule:
 
         Args:
             path: the file to write.
-            instance: gives the names of tasks and processors, and idle processors their rows;
-                HTML needs it.
+            instance: the problem: gives names, and rows of idle processors; HTML needs it.
 
         Raises:
             MissingExtraError: matplotlib is not installed.

@@ -1,4 +1,4 @@
-"""The rules of the problem as a mutable partial schedule; search and environment step this."""
+"""The rules of the problem as a mutable partial schedule, for searches and the environment."""
 
 import numpy as np
 import numpy.typing as npt
@@ -53,7 +53,7 @@ class State:
         return np.sort(self.arrays.ready[: self.arrays.counts[1]])
 
     def is_ready(self, task: int) -> bool:
-        """Whether there is such a task, not scheduled, with all its predecessors scheduled."""
+        """Whether the task exists, is not scheduled, and has all its predecessors scheduled."""
         arrays = self.arrays
         return (
             0 <= task < self.instance.n_tasks
@@ -71,8 +71,8 @@ class State:
         """Place ``task`` on ``processor`` at its earliest start.
 
         Raises:
-            IllegalActionError: no such index, the task is not ready or not eligible there; the
-                state is unchanged.
+            IllegalActionError: there is no such index, or the task is not ready or not eligible
+                there. The state is unchanged.
         """
         reason = self._why_illegal(task, processor)
         if reason:
@@ -136,7 +136,7 @@ def replay(
         algorithm: label of the schedule.
 
     Raises:
-        IllegalActionError: a step is not legal, or tasks are left over.
+        IllegalActionError: a step is not legal, or tasks are not scheduled at the end.
     """
     current = State(instance, insertion=insertion)
     for task, processor in np.asarray(actions, dtype=np.int64).reshape(-1, 2).tolist():

@@ -1,4 +1,4 @@
-"""A task graph without its machines: what traces and graph families give, and platforms equip."""
+"""A task graph without processors: made by traces and graph families, completed by platforms."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""``dagsched``: make, convert, look at and schedule instances; check and compare schedules.
+"""``dagsched``: make, convert, inspect and schedule instances; check and compare schedules.
 
 In reading order:
 

@@ -50,7 +50,7 @@ def add_commands(commands: Commands) -> None:
         choices=[*NAMES, "best-known"],
         default=REFERENCE,
         metavar="NAME",
-        help="what the others are measured against: a scheduler, or best-known, the makespans that "
+        help="the scheduler with which the others are compared, or best-known: the makespans that "
         "come with the suite; default: %(default)s",
     )
     parser.add_argument(
@@ -107,12 +107,12 @@ def _best_known(suite: str, instances: Sequence[Instance]) -> list[float]:
     if missing:
         raise DAGSchedError(
             f"suite {suite!r} has no best-known makespan of {missing[0]}: "
-            f"leave --reference out, or take another suite"
+            f"leave --reference out, or choose another suite"
         )
     return [published[str(instance.name)].makespan for instance in instances]
 
 
 def _headline(suite: str, count: int, time_limit: float | None) -> str:
-    budget = "" if time_limit is None else f", {time_limit:g} s a schedule for those that search"
+    budget = "" if time_limit is None else f", {time_limit:g} s per schedule for searches"
     cores = os.cpu_count()
     return f"{suite}: {count} instances{budget} ({cores} cores, Python {platform.python_version()})"

@@ -42,7 +42,7 @@ def add_commands(commands: Commands) -> None:
         "settings", nargs="*", metavar="KEY=VALUE", help="settings of the family, such as tiles=6"
     )
     generate.add_argument(
-        "--help-family", action="store_true", help="print the family's settings and leave"
+        "--help-family", action="store_true", help="print the settings of the family and exit"
     )
     generate.add_argument("--tasks", type=int, help="number of tasks, where the family takes it")
     generate.add_argument(
@@ -130,7 +130,7 @@ def _platform(arguments: argparse.Namespace, name: str) -> Any:
 
 
 def _machine_settings(arguments: argparse.Namespace, accepted: set[str]) -> dict[str, Any]:
-    """What the options say of the machines, as far as it is wanted."""
+    """The options about machines that are accepted."""
     options = {
         "n_processors": arguments.processors,
         "ccr": arguments.ccr,
@@ -140,10 +140,10 @@ def _machine_settings(arguments: argparse.Namespace, accepted: set[str]) -> dict
 
 
 def _setting(text: str) -> tuple[str, Any]:
-    """``key=value`` with the value as a number where it is one; ``a,b`` is a tuple."""
+    """Key and value of ``key=value``; the value is a number where possible, ``a,b`` a tuple."""
     key, equals, value = text.partition("=")
     if not equals or not key:
-        raise DAGSchedError(f"{text!r} is no setting: write KEY=VALUE")
+        raise DAGSchedError(f"{text!r} is not a setting: write KEY=VALUE")
     parts = tuple(_number(part) for part in value.split(","))
     return key, parts if len(parts) > 1 else parts[0]
 

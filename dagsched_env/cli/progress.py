@@ -11,7 +11,7 @@ __all__ = ["bar"]
 
 @contextmanager
 def bar(description: str, total: int) -> Iterator[Progress]:
-    """Yields a function (done, total) that moves the bar on stderr; the bar goes at the end."""
+    """Yields a function (done, total) that moves a bar on stderr, which disappears at the end."""
     if total < 2 or not sys.stderr.isatty():
         yield _ignore
         return
@@ -27,4 +27,4 @@ def bar(description: str, total: int) -> Iterator[Progress]:
 
 
 def _ignore(done: int, total: int) -> None:
-    """No terminal: nobody looks."""
+    """Without a terminal there is no bar."""

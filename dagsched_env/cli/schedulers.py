@@ -24,7 +24,7 @@ def add_time_limit(parser: argparse.ArgumentParser) -> None:
         "--time-limit",
         type=positive_seconds,
         metavar="SECONDS",
-        help=f"wall time a schedule for {', '.join(SEARCHERS)} (default: their own number of "
+        help=f"wall time per schedule for {', '.join(SEARCHERS)} (default: their own number of "
         f"evaluations) and {CP_SAT} (default: {CP_SAT_SECONDS:g})",
     )
 
@@ -32,7 +32,7 @@ def add_time_limit(parser: argparse.ArgumentParser) -> None:
 def choose(
     names: Iterable[str], time_limit: float | None
 ) -> dict[str, Callable[[Instance], Schedule]]:
-    """Name → scheduler; those that search keep to the time limit, in seconds."""
+    """Name → scheduler; the searches get the time limit, in seconds."""
     return {name: _scheduler(name, time_limit) for name in names}
 
 

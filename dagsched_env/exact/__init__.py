@@ -37,7 +37,7 @@ class ExactResult:
     """``schedule`` is proved to be within ``tolerance`` of the optimum."""
     tolerance: float
     """Error bound of the rounding to whole numbers (time): 0 where all times are multiples of one
-    power of two, else some 1e-9 of the makespan for every task."""
+    power of two, else about 1e-9 of the makespan for every task."""
 
     @property
     def gap(self) -> float:
@@ -56,12 +56,12 @@ def solve(
     """Find a shortest schedule, or the best one and a lower bound by the end of the time.
 
     The search starts from the best constructive schedule or the hint, so the result is never
-    worse than ``best_of_portfolio``. On every run that comes to its end within the limit the bound
-    and ``optimal`` are the same; which of several optimal schedules comes out is so with one worker
+    worse than ``best_of_portfolio``. All runs that end within the limit have the same bound and
+    ``optimal``; which of several optimal schedules is returned is reproducible with one worker
     only. Ctrl-C stops the solver.
 
     Args:
-        instance: the problem; up to some 30 tasks are often solved within seconds.
+        instance: the problem; up to about 30 tasks are often solved within seconds.
         time_limit_s: wall time (seconds), > 0.
         workers: threads of the solver, ≥ 1; default: as many as the machine has processors.
         hint: a schedule to start from.
@@ -97,7 +97,7 @@ def _check_limits(time_limit_s: float, workers: int | None) -> float:
 
 
 def _incumbent(instance: Instance, hint: Schedule | None) -> Schedule:
-    """The best known schedule, every task as early as its order on its processor allows."""
+    """The best known schedule; every task starts as early as its order allows."""
     schedules = [best_of_portfolio(instance)]
     if hint is not None:
         hint.validate(instance)
@@ -106,10 +106,10 @@ def _incumbent(instance: Instance, hint: Schedule | None) -> Schedule:
 
 
 def _retimed(instance: Instance, schedule: Schedule) -> Schedule:
-    """The same decisions without slack, timed by the simulator.
+    """The same decisions, each task as early as possible, timed by the simulator.
 
-    Tasks go by the middle of their interval, as ``Schedule.validate`` orders them, but never before
-    a predecessor, which rounding errors within its tolerance may ask for.
+    Tasks are ordered by the midpoint of their interval, as in ``Schedule.validate``, but never
+    before a predecessor, which rounding errors within its tolerance could cause.
     """
     middle = (0.5 * schedule.start + 0.5 * schedule.finish).tolist()
     g = instance.arrays

@@ -1,10 +1,10 @@
 """Whole numbers for CP-SAT: times in multiples of a power of two, rounded down.
 
 Rounding down keeps every bound true. If start times s and durations d satisfy s' >= s + d + c, then
-so do their floors, floor(s') >= floor(s) + floor(d) + floor(c): each schedule of the instance has
-a counterpart on the grid that is no longer, so an optimum on the grid is a lower bound. And a chain
-of n tasks and n - 1 transfers, each less than a step too short there, bounds how much longer the
-same decisions take in reality: 2n - 1 steps. A power of two scales floats without an error.
+so do their floors, floor(s') >= floor(s) + floor(d) + floor(c). So each schedule of the instance
+has a counterpart on the grid that is not longer, and an optimum on the grid is a lower bound. A
+chain of n tasks and n - 1 transfers, each less than a step too short on the grid, bounds how much
+longer the same decisions take in real times: 2n - 1 steps. A power of two scales floats exactly.
 """
 
 import math
@@ -17,10 +17,10 @@ from dagsched_env.kernels.arrays import Floats, Ints
 __all__ = ["Grid", "choose_grid"]
 
 MAX_HORIZON = 2**30
-"""Steps of the longest time: precise to a billionth of it, and sums are far from int64's end."""
+"""Steps of the longest time: a precision of about 1e-9, and sums far below the limit of int64."""
 
 SHAVE = 2.0**-40
-"""Relative margin for computed bounds, which carry rounding errors, before they are floored."""
+"""Relative margin for the rounding errors of computed bounds, subtracted before the floor."""
 
 
 class Grid(NamedTuple):
@@ -31,7 +31,7 @@ class Grid(NamedTuple):
     """All execution and transfer times are whole numbers of steps."""
 
     def floor(self, times: Floats) -> Ints:
-        """Whole steps in each time ≥ 0, none of them ``inf``."""
+        """Whole steps of times that are finite and ≥ 0."""
         return np.floor(np.ldexp(times, self.exponent)).astype(np.int64)
 
     def floor_bound(self, times: Floats) -> Ints:
@@ -52,7 +52,7 @@ def choose_grid(times: Floats, horizon: float) -> Grid:
 
     Args:
         times: all execution and transfer times up to the horizon, ≥ 0.
-        horizon: the makespan of some schedule, > 0; no time on the grid needs to exceed twice it.
+        horizon: the makespan of a schedule, > 0; times on the grid are at most twice as long.
     """
     finest = math.floor(math.log2(MAX_HORIZON) - math.log2(horizon))
     for exponent in range(min(finest, 0), finest + 1):

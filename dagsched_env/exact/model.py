@@ -1,4 +1,4 @@
-"""The scheduling problem as a CP-SAT model; imported only once ortools is known to be there."""
+"""The scheduling problem as a CP-SAT model; imported only where ortools is installed."""
 
 from dataclasses import dataclass
 
@@ -30,9 +30,9 @@ class Steps:
 class Model:
     """Optional intervals on processors that run one task at a time, and transfers between them.
 
-    Every task has one start, one end and a literal for each of its options. An edge whose data
-    takes time to travel has a literal that allows it to travel for free if both ends are on the
-    same processor; where links differ, the pairs of processors with a slower one are added.
+    Every task has one start, one end and a literal for each of its options. An edge with a transfer
+    time has a literal that makes the transfer free if both ends are on the same processor. Where
+    links differ, the pairs of processors with a slower link are added.
 
     Args:
         instance: the problem.
@@ -62,7 +62,7 @@ class Model:
         self.cp.minimize(self.makespan)
 
     def solution(self, solver: cp_model.CpSolver) -> Schedule:
-        """What the solver has found, in steps."""
+        """The schedule that the solver has found, in steps."""
         processor = [
             next(q for q, literal in literals.items() if solver.boolean_value(literal))
             for literals in self.runs_on
@@ -109,9 +109,9 @@ class Model:
                 self.cp.add(self.start[v] >= self.end[u] + steps).only_enforce_if(*literals)
 
     def _transfers(self, e: int, u: int, v: int) -> dict[tuple[int, int], int]:
-        """Steps that the data of an edge travels, for every two options of its ends that differ.
+        """Transfer time of an edge in steps, for every two different options of its ends.
 
-        Those that take longer than the horizon are cut down to twice it: as impossible as before.
+        Times above the horizon are set to twice the horizon; they are impossible in both cases.
         """
         instance = self.instance
         times = instance.latency + instance.data[e] * instance.inv_bandwidth
@@ -120,7 +120,7 @@ class Model:
         return {(a, b): int(steps[a, b]) for a, b in pairs}
 
     def _add_transfer(self, e: int, u: int, v: int, steps: int) -> None:
-        """The data travels for ``steps`` unless both ends of the edge share a processor."""
+        """A transfer takes ``steps`` unless both ends of the edge are on the same processor."""
         same = self.same[e] = self.cp.new_bool_var(f"same {e}")
         self.cp.add(self.start[v] >= self.end[u] + steps).only_enforce_if(~same)
         for here, there in ((self.runs_on[u], self.runs_on[v]), (self.runs_on[v], self.runs_on[u])):

@@ -14,7 +14,7 @@ from dagsched_env.schedule import Schedule
 __all__ = ["search"]
 
 POLL_S = 0.05
-"""Between two calls to a solver that is to stop."""
+"""Seconds between two calls that stop a solver."""
 
 
 def search(
@@ -25,7 +25,7 @@ def search(
     deadline: float,
     workers: int | None,
 ) -> tuple[Schedule, float]:
-    """The best schedule that CP-SAT knows at the end, and the bound that it has proved.
+    """The best schedule of CP-SAT at the end, and the bound that it has proved.
 
     Args:
         instance: the problem.
@@ -42,7 +42,7 @@ def search(
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = workers or os.cpu_count() or 1
     solver.parameters.max_time_in_seconds = max(deadline - time.perf_counter(), 0.0)
-    solver.parameters.catch_sigint_signal = False  # or else the caller would never hear of it
+    solver.parameters.catch_sigint_signal = False  # else the caller would not receive it
     status = _run(solver, model.cp)
     if status == cp_model.UNKNOWN:
         return incumbent, bound

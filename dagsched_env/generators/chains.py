@@ -13,12 +13,12 @@ __all__ = ["ChainsGenerator"]
 
 @dataclass(frozen=True, kw_only=True)
 class ChainsGenerator(GraphFamily):
-    """Draws chains side by side; with length 1, independent tasks.
+    """Draws independent chains; with length 1, independent tasks.
 
     Args:
         platform: draws the processors.
         chains: number of chains, or an inclusive range (low, high) of it.
-        length: tasks of a chain, or an inclusive range of it, drawn anew for each chain.
+        length: tasks of a chain, or an inclusive range of it, drawn for each chain.
 
     Raises:
         DAGSchedError: an argument is out of its range; the message names it.

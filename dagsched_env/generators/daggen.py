@@ -23,12 +23,12 @@ __all__ = ["DaggenGenerator"]
 class DaggenGenerator(GraphFamily):
     """Draws graphs by DAGGEN's four parameters.
 
-    A level has about n^fat tasks, drawn uniformly within (1 − regularity) of that, at least one.
-    A task below the first level draws 1 + ⌊U(0, density · width of the level above)⌋ parents, at
-    most as many as that level has tasks; each parent comes from a level between 1 and ``jump``
-    levels above (the first one if there are not so many), uniformly among its tasks that are not
-    yet parents, and is left out where there is none. The costs, which DAGGEN draws from its own
-    mix of kernels, are uniform here.
+    The size of a level is drawn uniformly around n^fat, within a share (1 − regularity) of it, and
+    is at least 1. A task below the first level draws 1 + ⌊U(0, density · width of the level above)⌋
+    parents, at most the number of tasks of that level. Each parent is drawn from a level between 1
+    and ``jump`` levels above (the first level if there are fewer), uniformly among its tasks that
+    are not parents of the task yet; if there is none, it is left out. Costs are uniform here;
+    DAGGEN draws them from a mix of kernels.
 
     Args:
         platform: draws the processors.
@@ -36,7 +36,7 @@ class DaggenGenerator(GraphFamily):
         fat: width of the graph, in [0, 1], or choices of it: 0 is a chain, 1 a fork.
         density: dependencies between levels, in [0, 1], or choices of it.
         regularity: evenness of the levels, in [0, 1], or choices of it.
-        jump: most levels that an edge spans, ≥ 1, or choices of it.
+        jump: largest number of levels that an edge spans, ≥ 1, or choices of it.
 
     Raises:
         DAGSchedError: an argument is out of its range; the message names it.

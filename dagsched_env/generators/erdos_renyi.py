@@ -22,7 +22,7 @@ __all__ = ["ErdosRenyiGenerator"]
 
 @dataclass(frozen=True, kw_only=True)
 class ErdosRenyiGenerator(GraphFamily):
-    """Draws G(n, probability): each of the n·(n − 1)/2 edges from a task to a later one by itself.
+    """Draws G(n, probability): each edge from a task to a later one exists independently.
 
     Args:
         platform: draws the processors.

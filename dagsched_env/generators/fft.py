@@ -17,8 +17,8 @@ __all__ = ["FFTGenerator"]
 class FFTGenerator(GraphFamily):
     """Transform of m points: 2·m − 1 recursive calls, then m·log₂m butterflies.
 
-    As in the paper, all tasks of a level cost the same and all edges between two levels carry the
-    same, with random amounts for each level: runtimes uniform in [0, 2·w̄], data in [0, 1].
+    As in the paper, all tasks of a level have the same cost, and all edges between two levels carry
+    the same amount. Both are drawn for each level: runtimes uniform in [0, 2·w̄], data in [0, 1].
 
     Args:
         platform: draws the processors.
@@ -71,7 +71,7 @@ class FFTGenerator(GraphFamily):
 
 
 def _butterflies(m: int) -> list[tuple[int, int]]:
-    """Each butterfly needs itself and its partner on the level above, the last m tasks so far."""
+    """Edges: each butterfly needs its own point and its partner of the level above."""
     above, edges = m - 1, []
     partner = 1
     while partner < m:

@@ -14,13 +14,13 @@ __all__ = ["ForkJoinGenerator"]
 
 @dataclass(frozen=True, kw_only=True)
 class ForkJoinGenerator(GraphFamily):
-    """Draws phases: a task forks into parallel branches, which join in one task, which forks again.
+    """Draws phases: a task forks into parallel branches; they join in one task, which forks again.
 
     Args:
         platform: draws the processors.
         phases: number of phases, or an inclusive range (low, high) of it.
-        width: branches of a phase, or an inclusive range of it, drawn anew for each phase.
-        length: tasks of a branch, or an inclusive range of it, drawn anew for each phase.
+        width: branches of a phase, or an inclusive range of it, drawn for each phase.
+        length: tasks of a branch, or an inclusive range of it, drawn for each phase.
 
     Raises:
         DAGSchedError: an argument is out of its range; the message names it.

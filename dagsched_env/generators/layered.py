@@ -24,13 +24,13 @@ __all__ = ["LayeredGenerator"]
 class LayeredGenerator(GraphFamily):
     """Draws layers of independent tasks, with edges from each layer to the next one.
 
-    Each edge between neighbouring layers is there by itself with the given probability; a task
-    below the first layer that got none takes one parent, drawn uniformly from the layer above.
+    Each edge between neighbouring layers exists independently with the given probability. A task
+    below the first layer without a parent gets one, drawn uniformly from the layer above.
 
     Args:
         platform: draws the processors.
         layers: number of layers, or an inclusive range (low, high) of it.
-        width: tasks of a layer, or an inclusive range of it, drawn anew for each layer.
+        width: tasks of a layer, or an inclusive range of it, drawn for each layer.
         probability: of each edge between neighbouring layers, in [0, 1], or choices of it.
 
     Raises:

@@ -2,9 +2,9 @@
 
 Topcuoglu et al. 2002 and many after them use the 41-task graph of such a code that
 Kim and Browne 1988 ("A general approach to mapping of parallel computation upon multiprocessor
-architectures", ICPP) print as a figure. **This is not that graph**: its edges are not known to us
-from a source that can be checked. It is a model of a time step with as many tasks, and figures on
-it do not compare with published ones.
+architectures", ICPP) print as a figure. **This is not that graph**: there is no source of its edges
+that can be checked. This graph is a model of a time step with the same number of tasks. Figures for
+it cannot be compared with published ones.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ CELLS = 8
 
 
 def _edges() -> tuple[tuple[int, int], ...]:
-    """A ring of cells: lists of neighbours, forces, motion; then sums of the energy in pairs."""
+    """A ring of cells: lists of neighbours, forces, motion; then the energies, summed in pairs."""
     lists, bonds, pairs, motion = (1 + k * CELLS for k in range(4))
     edges = [(0, first + cell) for first in (lists, bonds) for cell in range(CELLS)]
     for cell in range(CELLS):
@@ -47,13 +47,13 @@ N_TASKS = 1 + 4 * CELLS + (CELLS - 1) + 1
 class MolecularDynamicsGenerator(GraphFamily):
     """A time step of molecular dynamics on a ring of 8 cells: 41 tasks, 71 edges, random weights.
 
-    Not the graph of Kim and Browne, see the module: that one could not be checked.
+    It is not the graph of Kim and Browne; see the module.
 
     Args:
         platform: draws the processors.
 
     Raises:
-        DAGSchedError: the platform is none.
+        DAGSchedError: ``platform`` is not a platform.
     """
 
     @property

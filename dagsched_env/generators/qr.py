@@ -13,8 +13,8 @@ __all__ = ["QRGenerator"]
 class QRGenerator(TiledFamily):
     """A = Q·R of t · t tiles, Householder reflectors tile by tile: t·(t + 1)·(2·t + 1)/6 tasks.
 
-    GEQRT leaves the reflectors V and the triangle R in one tile; they are moved separately, so
-    that TSQRT, which updates R, need not wait for the UNMQR that read V. Work of GEQRT 4/3,
+    GEQRT stores the reflectors V and the triangle R in one tile. They are sent separately, so that
+    TSQRT, which updates R, does not wait for the UNMQR tasks, which read V. Work of GEQRT 4/3,
     UNMQR 2, TSQRT 2, TSMQR 4 (· b³ flops; Dongarra et al. 2013, "Hierarchical QR factorization
     algorithms for multi-core clusters", Parallel Computing 39(4–5)).
 

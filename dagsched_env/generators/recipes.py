@@ -33,28 +33,28 @@ _CLASSES = {
 }
 
 RECIPES = tuple(_CLASSES)
-"""Names of the applications, sorted. Not among them: rnaseq, whose recipe has no dependencies."""
+"""Names of the applications, sorted; without rnaseq, whose recipe has no dependencies."""
 
 _DUMMIES = 2
-"""A recipe counts a source and a sink that are no tasks of its workflow."""
+"""A recipe counts a source and a sink that do not belong to its workflow."""
 
 
 @dataclass(frozen=True)
 class RecipeGenerator(GraphFamily):
-    """Draws workflows like those that an application of ``RECIPES`` was seen to run.
+    """Draws workflows like the recorded ones of an application in ``RECIPES``.
 
-    A recipe repeats parts of a recorded workflow until it has n tasks or cannot come nearer from
-    below, and draws runtimes and file sizes from fitted distributions. An edge carries all files
-    that its first task writes. What communication weighs is up to the platform: state its CCR with
-    every figure.
+    A recipe repeats parts of a recorded workflow until it has n tasks, or as many below n as it
+    can have. Runtimes and file sizes are drawn from fitted distributions. An edge carries all files
+    that its first task writes. The platform determines the weight of communication: state its CCR
+    with every figure.
 
-    wfcommons draws from the global generators of ``random`` and numpy; they are seeded from ``rng``
-    while it does and put back after, so do not draw in two threads at once.
+    wfcommons draws from the global generators of ``random`` and numpy. They are seeded from ``rng``
+    for the draw and restored afterwards, so do not draw in two threads at the same time.
 
     Args:
         application: one of ``RECIPES``.
-        n_tasks: most tasks, or an inclusive range (low, high) of it; each application has a
-            smallest workflow.
+        n_tasks: largest number of tasks, or an inclusive range (low, high) of it; each application
+            has a smallest workflow.
         platform: draws the processors.
 
     Raises:
@@ -79,7 +79,7 @@ class RecipeGenerator(GraphFamily):
 
     @property
     def max_edges(self) -> int:
-        """Edges of the complete DAG: recipes state no bound."""
+        """Edges of the complete DAG, because recipes state no bound."""
         return complete(self.max_tasks)
 
     def workflow(self, rng: np.random.Generator) -> Workflow:
@@ -118,7 +118,7 @@ def _seeded(seed: int) -> Iterator[None]:
 
 
 def _converted(drawn: Any, name: str) -> Workflow:
-    """The workflow of a ``wfcommons.common.Workflow``, a graph whose nodes carry tasks."""
+    """The workflow of a ``wfcommons.common.Workflow``, a graph whose nodes hold tasks."""
     tasks = [drawn.nodes[node]["task"] for node in drawn.nodes]
     index = {node: i for i, node in enumerate(drawn.nodes)}
     written = [float(sum(file.size for file in task.output_files)) for task in tasks]

@@ -1,5 +1,5 @@
 """Series–parallel graphs: Valdes, Tarjan, Lawler 1982, "The recognition of series parallel
-digraphs", SIAM Journal on Computing 11(2): two-terminal graphs grown by their own rules."""
+digraphs", SIAM Journal on Computing 11(2): two-terminal graphs, grown by the defining rules."""
 
 from dataclasses import dataclass
 
@@ -22,11 +22,11 @@ __all__ = ["SeriesParallelGenerator"]
 
 @dataclass(frozen=True, kw_only=True)
 class SeriesParallelGenerator(GraphFamily):
-    """Grows a single edge until it has n tasks, one a step.
+    """Starts with a single edge and adds one task per step until there are n tasks.
 
-    A step draws an edge (u, v) uniformly and puts a new task w on a path u → w → v: instead of the
-    edge (series), or beside it (parallel) with the given probability. So task 0 is the only source
-    and task n − 1 the only sink.
+    A step draws an edge (u, v) uniformly and adds a new task w on a path u → w → v. The path
+    replaces the edge (series), or is parallel to it with the given probability. So task 0 is the
+    only source, and task n − 1 is the only sink.
 
     Args:
         platform: draws the processors.
@@ -52,7 +52,7 @@ class SeriesParallelGenerator(GraphFamily):
 
     @property
     def max_edges(self) -> int:
-        """2·n − 3: one, and at most two more for each further task."""
+        """2·n − 3: one edge, and at most two more for each further task."""
         return 2 * self.max_tasks - 3
 
     def workflow(self, rng: np.random.Generator) -> Workflow:

@@ -15,7 +15,8 @@ __all__ = ["StencilGenerator"]
 class StencilGenerator(GraphFamily):
     """Updates a line of cells for some steps: width · steps tasks of equal work.
 
-    A cell needs itself and its two neighbours of the step before; all edges carry the same.
+    A cell needs its own value and those of its two neighbours in the step before. All edges carry
+    the same amount.
 
     Args:
         platform: draws the processors.

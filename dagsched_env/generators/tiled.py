@@ -1,4 +1,4 @@
-"""Tiled matrix factorisations: kernels on tiles in program order, and the graph of their flow.
+"""Tiled matrix factorisations: kernels on tiles in program order, and the graph of their data.
 
 Buttari, Langou, Kurzak, Dongarra 2009, "A class of parallel tiled linear algebra algorithms for
 multicore architectures", Parallel Computing 35(1).
@@ -27,7 +27,7 @@ class Kernel(NamedTuple):
     work: float
     """Floating-point operations / b³, where tiles have b · b numbers."""
     reads: tuple[str, ...]
-    """Tiles that it needs, besides those that it overwrites."""
+    """Tiles that it only reads."""
     writes: tuple[str, ...]
     """Tiles that it overwrites."""
 
@@ -36,8 +36,8 @@ class Kernel(NamedTuple):
 class TiledFamily(GraphFamily):
     """A factorisation of a matrix of tiles · tiles tiles: a fixed graph for each size.
 
-    A task needs each tile from the kernel that wrote it last; the edge between the two carries as
-    many units of data as tiles. Tiles of the input matrix lie on every processor.
+    A task needs each of its tiles from the kernel that wrote it last; an edge carries one unit of
+    data per tile. The tiles of the input matrix are on every processor.
     """
 
     factorisation: ClassVar[str]

@@ -1,6 +1,6 @@
 """Layered random graphs: Topcuoglu, Hariri, Wu 2002, IEEE TPDS 13(3), section 5.1.
 
-Where the paper leaves a choice open, it is made here and said so: see ``TopcuogluGenerator``.
+``TopcuogluGenerator`` documents the choices that the paper leaves open.
 """
 
 import math
@@ -31,14 +31,15 @@ __all__ = ["TopcuogluGenerator", "TopcuogluGraphGenerator"]
 class TopcuogluGenerator:
     """Draws layered random graphs.
 
-    Per instance: n, p, α, CCR and β are drawn uniformly from what the arguments allow. The number
-    of levels is uniform with mean √n / α and their widths with mean α·√n, both within half of the
-    mean and rounded up; the widths are then scaled so that they hold exactly n tasks. Every task
-    beyond the first level has a predecessor in the level directly above; further successors are
-    drawn from all later levels until each task has its out-degree. A level that is much wider than
-    the one above can force a larger out-degree. The mean cost w̄_i of a task is uniform in
-    [0, 2·w̄_DAG], its cost on a processor uniform in [w̄_i·(1 − β/2), w̄_i·(1 + β/2)]. The data of an
-    edge is uniform from 0, scaled so that mean communication / mean computation is exactly CCR.
+    For each instance n, p, α, CCR and β are drawn uniformly as the arguments allow. The number of
+    levels is uniform with mean √n / α, and their widths are uniform with mean α·√n, both within
+    half of the mean and rounded up. The widths are then scaled so that they hold exactly n tasks.
+    Every task below the first level has a predecessor in the level directly above. Further
+    successors are drawn from all later levels until each task has its out-degree. A level that is
+    much wider than the one above can make a larger out-degree necessary. The mean cost w̄_i of a
+    task is uniform in [0, 2·w̄_DAG], its cost on a processor in [w̄_i·(1 − β/2), w̄_i·(1 + β/2)]. The
+    data of an edge is uniform from 0, scaled so that mean communication / mean computation is
+    exactly CCR.
 
     Args:
         n_tasks: n, or an inclusive range (low, high) of it.
@@ -79,7 +80,7 @@ class TopcuogluGenerator:
 
     @property
     def max_edges(self) -> int:
-        """Largest number of edges: one parent a task plus the out-degrees, or the complete DAG."""
+        """Largest number of edges: one parent per task and the out-degrees, or the complete DAG."""
         return _max_edges(self.max_tasks, self.out_degree)
 
     def __call__(self, rng: np.random.Generator) -> Instance:
@@ -130,7 +131,7 @@ class TopcuogluGraphGenerator(GraphFamily):
 
     @property
     def max_edges(self) -> int:
-        """Largest number of edges: one parent a task plus the out-degrees, or the complete DAG."""
+        """Largest number of edges: one parent per task and the out-degrees, or the complete DAG."""
         return _max_edges(self.max_tasks, self.out_degree)
 
     def workflow(self, rng: np.random.Generator) -> Workflow:
@@ -191,7 +192,7 @@ def _edges(
 
 
 def _skipping(taken: list[int], start: int, picks: list[int]) -> list[int]:
-    """The tasks that ``picks`` count from ``start`` on where the sorted ``taken`` are left out."""
+    """The tasks of number ``picks`` when those from ``start`` on, but not ``taken``, are counted."""
     tasks = []
     for pick in picks:
         task = start + pick
@@ -218,5 +219,5 @@ def _data(m: int, mean: float, rng: np.random.Generator) -> Floats:
 
 
 def _mean(array: Floats) -> float:
-    """Correctly rounded, so that instances are equal bit by bit on every machine."""
+    """Correctly rounded mean, so that instances are equal in every bit on every machine."""
     return math.fsum(array.ravel().tolist()) / max(array.size, 1)

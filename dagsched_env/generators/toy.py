@@ -1,4 +1,4 @@
-"""Instances whose optimum is known, because they were cut out of an optimal schedule."""
+"""Instances whose optimum is known, because they are made from an optimal schedule."""
 
 from dataclasses import dataclass
 
@@ -26,20 +26,20 @@ __all__ = ["ToyGenerator"]
 
 @dataclass(frozen=True)
 class ToyGenerator:
-    """Cuts ``[0, optimum]`` on every processor into tasks, then adds edges that the cut obeys.
+    """Cuts ``[0, optimum]`` on every processor into tasks, then adds edges that the cut satisfies.
 
-    A task is fastest on the processor that it was cut from, and costs up to ``1 + beta`` times as
-    much on the others. So the mean load of the processors, with every task at its minimum cost, is
-    exactly ``optimum``: no schedule is shorter, and the cut is one of that length. An edge joins a
-    task to one that starts after it; its data takes no longer than the gap between them, or any
-    time where both were cut from the same processor. All times are whole numbers, so the bound
-    holds without rounding.
+    A task is fastest on the processor of its cut, and costs up to ``1 + beta`` times as much on the
+    others. So the mean load of the processors, with every task at its minimum cost, is exactly
+    ``optimum``: no schedule is shorter, and the cut is a schedule of that length. An edge leads
+    from a task to one that starts after its finish. Its data takes at most the time between the
+    two, or any time if both are on the same processor in the cut. All times are whole numbers, so
+    the bound is exact.
 
     Args:
         n_tasks: n, or an inclusive range (low, high) of it; at least one for each processor.
         n_processors: p ≥ 1, or choices of it.
         optimum: the makespan of an optimal schedule, a whole number ≥ n.
-        beta: costs elsewhere are drawn between 1 and 1 + β times the cost; ≥ 0, or choices of it.
+        beta: β ≥ 0, or choices of it; costs on other processors are 1 to 1 + β times the least.
         density: probability of each edge that is possible, in [0, 1], or choices of it.
 
     Raises:
@@ -98,7 +98,7 @@ class ToyGenerator:
         return instance, schedule
 
     def _cut(self, n: int, p: int, rng: np.random.Generator) -> Schedule:
-        """n tasks, by start time, without a gap between them on p processors."""
+        """n tasks in order of their start, without gaps on p processors."""
         pieces = 1 + rng.multinomial(n - p, [1.0 / p] * p)
         spans = []
         for q, count in enumerate(pieces.tolist()):
@@ -123,6 +123,6 @@ class ToyGenerator:
 
 
 def _edges(schedule: Schedule, density: float, rng: np.random.Generator) -> Ints:
-    """``[m, 2]`` pairs of which the first has finished when the second starts, each by chance."""
+    """``[m, 2]`` random pairs of which the first task finishes before the second one starts."""
     possible = np.argwhere(schedule.finish[:, None] <= schedule.start)
     return possible[rng.random(len(possible)) < density]

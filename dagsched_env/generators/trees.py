@@ -1,4 +1,4 @@
-"""Trees: out-trees, which spread from a root, and in-trees, which gather into one."""
+"""Trees: out-trees, with a root as the only source, and in-trees, with a root as the only sink."""
 
 from dataclasses import dataclass
 
@@ -35,7 +35,7 @@ class OutTreeGenerator(GraphFamily):
 
     @property
     def max_tasks(self) -> int:
-        """Those of the complete tree: 1 + d + d² + …, one term a level."""
+        """Tasks of the complete tree: 1 + d + d² + …, one term per level."""
         return sum(as_range(self.degree)[1] ** level for level in range(as_range(self.levels)[1]))
 
     @property
@@ -52,7 +52,7 @@ class OutTreeGenerator(GraphFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class InTreeGenerator(OutTreeGenerator):
-    """Draws trees whose root is the only sink: an out-tree with all edges turned round.
+    """Draws trees whose root is the only sink: an out-tree with all edges reversed.
 
     Args:
         platform: draws the processors.

@@ -16,10 +16,11 @@ fjsp           .fjs, .fjsp         yes   no     instance without communication
 chrome_trace   .trace.json         no    yes    schedule (chrome://tracing, ui.perfetto.dev)
 =============  ==================  ====  =====  ===============================================
 
-An instance describes its processors itself; a workflow is put onto the ``platform`` that is passed
-to ``load``. DOT and GraphML hold an instance where their nodes have the attribute ``comp``. STG
-files say nothing about communication: the platform's ``ccr`` or bandwidth does. XML needs the extra
-``formats``. Schedules are drawn but not read back; ``Schedule.to_json`` is their own format.
+An instance describes its own processors; a workflow is put on the ``platform`` that is passed to
+``load``. DOT and GraphML hold an instance where their nodes have the attribute ``comp``. STG files
+say nothing about communication; the ``ccr`` or the bandwidths of the platform determine it. XML
+needs the extra ``formats``. Schedules are written but not read back; ``Schedule.to_json`` is their
+own format.
 Graphs of networkx: ``Instance.from_networkx``, or ``workflow_from_networkx`` without cost vectors.
 
 In reading order:
@@ -83,7 +84,7 @@ __all__ = [
 
 
 class Equips(Protocol):
-    """What turns a workflow into an instance: ``Platform``, ``RandomPlatform``, or your own."""
+    """Turns a workflow into an instance: ``Platform``, ``RandomPlatform``, or your own class."""
 
     def equip(self, workflow: Workflow) -> Instance: ...
 
@@ -100,12 +101,12 @@ def load(
         path: the file (for CSV the directory), or the name of a bundled trace where no such file
             exists.
         platform: the processors to run a workflow on; ``RandomPlatform()`` when None. A file that
-            describes its processors itself takes none.
+            describes its processors takes none.
         format: a key of ``FORMATS``; recognised when None.
 
     Raises:
-        FormatError: the file is no such format; the message names the file and the place in it.
-        InvalidInstanceError: it is, but its numbers are no valid problem (a cycle, for example).
+        FormatError: the file is not in the format; the message names the file and the place.
+        InvalidInstanceError: its numbers are not a valid problem (a cycle, for example).
         DAGSchedError: a platform for a file that has its own, or an unknown or write-only format.
         MissingExtraError: XML, and the extra ``formats`` is not installed.
         OSError: the file cannot be read.
@@ -129,7 +130,7 @@ def save(
 ) -> None:
     """Write a problem, and a schedule where the format shows one; whole or not at all.
 
-    ``load`` reads every format back exactly; what a format cannot carry is refused, not dropped.
+    ``load`` reads every format back exactly. An instance that a format cannot carry is refused.
 
     Args:
         instance: the problem.
@@ -138,10 +139,10 @@ def save(
         schedule: a valid schedule of the instance.
 
     Raises:
-        DAGSchedError: an unknown or read-only format, a schedule that the format has no place for
-            or needs, a name that it cannot carry, or more than 4096 processors.
+        DAGSchedError: an unknown or read-only format, a schedule that the format cannot hold, no
+            schedule where it needs one, a name that it cannot carry, or more than 4096 processors.
         InvalidScheduleError: the schedule is not valid.
-        OSError: the file cannot be written; what was there is untouched.
+        OSError: the file cannot be written; an old file is unchanged.
     """
     try:
         content = _write(instance, Path(path), format, schedule)
@@ -154,7 +155,7 @@ def save(
 
 
 def _shortened(message: str) -> str:
-    """The message, its middle left out where names from a file make it long."""
+    """The message; its middle is left out if names from a file make it long."""
     return message if len(message) <= 280 else f"{message[:180]} … {message[-90:]}"
 
 

@@ -17,7 +17,7 @@ def write_text(path: str | PathLike[str], text: str) -> None:
     A device or a pipe is written to directly: renaming would replace it.
 
     Raises:
-        OSError: the file cannot be written; what was at ``path`` is untouched.
+        OSError: the file cannot be written; an old file at ``path`` is unchanged.
     """
     target = Path(path)
     if target.exists() and not target.is_file():
@@ -39,8 +39,8 @@ def write_folder(
 ) -> None:
     """Write a directory of UTF-8 texts under a temporary name beside ``path``, then rename it.
 
-    A directory that is already there is replaced as a whole. (Two renames: if the process is killed
-    between them, the old one is left whole under a name that ends in ``.old``.)
+    An old directory is replaced as a whole, by two renames. If the process is killed between them,
+    the old one is complete under a name that ends in ``.old``.
 
     Args:
         path: the directory.
@@ -49,7 +49,7 @@ def write_folder(
 
     Raises:
         DAGSchedError: something else is at ``path``.
-        OSError: the directory cannot be written; what was at ``path`` is untouched.
+        OSError: the directory cannot be written; an old one at ``path`` is unchanged.
     """
     target = Path(path)
     if target.exists() and not target.is_dir():

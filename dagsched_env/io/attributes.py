@@ -56,7 +56,7 @@ def interpret(
 
     Raises:
         FormatError: an attribute is missing or malformed; the message names the node or edge.
-        InvalidInstanceError: the numbers are no valid instance.
+        InvalidInstanceError: the numbers are not a valid instance.
     """
     if not nodes:
         raise FormatError("the graph has no nodes: a problem has at least one task")
@@ -143,7 +143,7 @@ def _data(attributes: Mapping[str, str], where: str, most: float) -> float:
 
 
 def graph_attributes(instance: Instance) -> Attributes:
-    """What differs from the defaults of ``Instance``."""
+    """Attributes of the graph: the arguments of ``Instance`` that are not its defaults."""
     p = instance.n_processors
     attributes = {}
     if instance.processor_names != tuple(f"P{q}" for q in range(p)):
@@ -177,13 +177,13 @@ def edge_attributes(instance: Instance, edge: int) -> Attributes:
 
 
 def check_names(instance: Instance, title: str, refused: str = "") -> None:
-    """Raises DAGSchedError where a name has a character that the format cannot carry.
+    """Raise a DAGSchedError if a name has a character that the format cannot carry.
 
     Args:
-        instance: what is written.
+        instance: the problem that is written.
         title: of the format, for the message.
-        refused: characters that it cannot carry besides control characters, lone surrogates and
-            the noncharacters U+FFFE and U+FFFF.
+        refused: characters that it cannot carry, in addition to control characters, lone
+            surrogates and the noncharacters U+FFFE and U+FFFF.
     """
     for name in (*instance.task_names, *instance.processor_names, instance.name or ""):
         if not all(_plain(character) and character not in refused for character in name):

@@ -1,7 +1,8 @@
-"""Trace Event Format, which chrome://tracing and ui.perfetto.dev show: a schedule as a timeline.
+"""Trace Event Format of chrome://tracing and ui.perfetto.dev: a schedule as a timeline.
 
-N. Duca, D. Sinclair, Trace Event Format (Google, 2016). A row for each processor, a slice for each
-task, an arrow for each transfer between processors. One unit of time is shown as one second.
+N. Duca, D. Sinclair, Trace Event Format (Google, 2016). There is a row for each processor, a slice
+for each task, and an arrow for each transfer between processors. One unit of time is shown as one
+second.
 """
 
 import json
@@ -16,18 +17,18 @@ from dagsched_env.schedule import Schedule
 __all__ = ["dump"]
 
 MICROSECONDS = 1e6
-"""The format counts microseconds."""
+"""The format counts in microseconds."""
 
 
 def dump(instance: Instance, schedule: Schedule | None) -> str:
-    """The schedule as a JSON object with one event a line.
+    """The schedule as a JSON object with one event per line.
 
     Args:
         instance: gives names and transfers.
         schedule: a valid schedule of it.
 
     Raises:
-        DAGSchedError: there is no schedule, or its times, in microseconds, leave float64.
+        DAGSchedError: there is no schedule, or its times, in microseconds, exceed float64.
     """
     if schedule is None:
         raise DAGSchedError("a Chrome trace shows a schedule: pass one")

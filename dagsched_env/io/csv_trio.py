@@ -4,8 +4,8 @@
   task with its time on each of them, ``inf`` = may not run.
 - ``communication.csv``: ``from,to,data``; then a line for each edge.
 - ``bandwidth.csv``: the corner and the processors; then each processor with its data per unit of
-  time to each, ``inf`` = free; default 1. Or ``inverse_bandwidth.csv`` with the reciprocals: it is
-  written where bandwidths would not be read back exactly.
+  time to each, ``inf`` = free; default 1. Or ``inverse_bandwidth.csv`` with the reciprocals, which
+  is written where bandwidths would not be read back exactly.
 - ``latency.csv``: the same with start-up times; default 0.
 - ``schedule.csv``: ``task,processor,start,finish``; written with a schedule, never read.
 """
@@ -34,7 +34,7 @@ INVERSE = "inverse_bandwidth.csv"
 LATENCY = "latency.csv"
 SCHEDULE = "schedule.csv"
 FILES = (COMPUTATION, COMMUNICATION, BANDWIDTH, INVERSE, LATENCY, SCHEDULE)
-"""All that such a directory may hold."""
+"""All files that such a directory may hold."""
 
 EDGE_HEADER = ["from", "to", "data"]
 SCHEDULE_HEADER = ["task", "processor", "start", "finish"]
@@ -51,12 +51,12 @@ def parse(directory: Path) -> Instance:
 
     Raises:
         FormatError: a table is missing or not rectangular, a name is unknown or not unique, or a
-            cell is no number of its range; the message names the table and the line.
-        InvalidInstanceError: the numbers are no valid instance.
+            cell is not a number of its range; the message names the table and the line.
+        InvalidInstanceError: the numbers are not a valid instance.
         OSError: a file cannot be read.
     """
     if not (directory / COMPUTATION).is_file():
-        raise FormatError(f"the directory has no {COMPUTATION}: it is no instance as CSV")
+        raise FormatError(f"the directory has no {COMPUTATION}: it is not an instance as CSV")
     (_, header), *rows = _table(directory, COMPUTATION)
     label, processors = header[0], header[1:]
     check_processors(len(processors), COMPUTATION)
@@ -111,7 +111,7 @@ def _edges(directory: Path, tasks: Mapping[str, int]) -> tuple[list[tuple[int, i
     for where, (u, v, carried) in rows:
         for name in (u, v):
             if name not in tasks:
-                raise FormatError(f"{where} names {name!r}, which is no task of {COMPUTATION}")
+                raise FormatError(f"{where} names {name!r}, which is not a task of {COMPUTATION}")
         edges.append((tasks[u], tasks[v]))
         data.append(amount(carried, where, most=FINITE))
     return edges, data
@@ -176,7 +176,7 @@ def dump(instance: Instance, schedule: Schedule | None = None) -> dict[str, str]
 
 
 def _bandwidth(instance: Instance) -> dict[str, str]:
-    """Bandwidths, or their reciprocals where a division twice does not give them back."""
+    """Bandwidths, or their reciprocals where dividing twice does not restore them."""
     with np.errstate(divide="ignore", over="ignore"):
         bandwidth = 1.0 / instance.inv_bandwidth
         exact = np.array_equal(1.0 / bandwidth, instance.inv_bandwidth)

@@ -1,6 +1,6 @@
 """DAX, the XML in which Pegasus describes abstract workflows (schemas 2.1 to 3.6).
 
-pegasus.isi.edu/documentation/development/schemas.html; runtimes and sizes are in the files of the
+pegasus.isi.edu/documentation/development/schemas.html; runtimes and sizes as in the files of the
 Pegasus workflow gallery and generator (S. Bharathi et al., Characterization of scientific
 workflows, WORKS 2008).
 """
@@ -49,7 +49,7 @@ def parse(root: "Element") -> Workflow:
 
     def size(file: str, task: int) -> float:
         if file not in sizes:
-            raise FormatError(f"job {task} reads {file!r}, which has a size nowhere")
+            raise FormatError(f"job {task} reads {file!r}, which has no size")
         return sizes[file]
 
     return Workflow(
@@ -73,7 +73,7 @@ def _edges(root: "Element", index: dict[str, int]) -> tuple[tuple[int, int], ...
 def _task(element: "Element", where: str, index: dict[str, int]) -> int:
     name = attribute(element, "ref", where)
     if name not in index:
-        raise FormatError(f"{where} refers to {name!r}, which is no job")
+        raise FormatError(f"{where} refers to {name!r}, which is not a job")
     return index[name]
 
 

@@ -1,9 +1,9 @@
 """DOT, the language of Graphviz: graphviz.org/doc/info/lang.html; attributes as in ``attributes``.
 
-Read are directed graphs with nodes, edges, chains of edges, default attributes and subgraphs (as
-mere groups); refused are undirected edges, ports, and subgraphs as ends of an edge. The reader is
-our own since pydot 4, which builds on pyparsing, takes 1.3 ms for each statement and exponential
-time for a row of open braces, and prints its errors.
+Directed graphs are read, with nodes, edges, chains of edges, default attributes and subgraphs (as
+groups only). Undirected edges, ports, and subgraphs as ends of an edge are refused. pydot 4, which
+builds on pyparsing, is not used: it takes 1.3 ms for each statement, exponential time for a row of
+open braces, and prints its errors.
 """
 
 from dagsched_env.instance import Instance
@@ -22,7 +22,7 @@ from dagsched_env.workflow import Workflow
 __all__ = ["dump", "parse"]
 
 COLOURS = 12
-"""Fills of the Graphviz colour scheme set312, one for each processor, then again."""
+"""Number of colours of the Graphviz scheme set312, which processors use in turn."""
 
 
 def parse(text: str) -> Instance | Workflow:
@@ -31,7 +31,7 @@ def parse(text: str) -> Instance | Workflow:
     Raises:
         FormatError: not DOT, or not the part of it that is read (the message names the line), or
             an attribute is missing or malformed (the message names the node or edge).
-        InvalidInstanceError: the numbers are no valid instance.
+        InvalidInstanceError: the numbers are not a valid instance.
     """
     graph = parse_digraph(text)
     return interpret(graph.name, graph.attributes, graph.nodes, graph.edges)
@@ -47,9 +47,7 @@ def dump(instance: Instance, schedule: Schedule | None = None) -> str:
     name = "" if instance.name is None else f" {_quoted(instance.name)}"
     out = [f"digraph{name} {{"]
     for key, value in graph_attributes(instance).items():
-        json_safe = value.replace(
-            '\\"', "\\u0022"
-        )  # DOT takes a backslash before a quote for itself
+        json_safe = value.replace('\\"', "\\u0022")  # in DOT a backslash escapes a quote
         out.append(f"  {key}={_quoted(json_safe)};")
     for task, label in enumerate(instance.task_names):
         attributes = node_attributes(instance, schedule, task)
@@ -63,7 +61,7 @@ def dump(instance: Instance, schedule: Schedule | None = None) -> str:
 
 
 def _picture(name: str, placed: Attributes, processor: int) -> Attributes:
-    """What makes Graphviz show the placement."""
+    """Attributes by which Graphviz shows the placement."""
     return {
         "label": f"{name}\\n{placed['processor']}: {placed['start']}–{placed['finish']}",
         "style": "filled",

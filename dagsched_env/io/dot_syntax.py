@@ -1,6 +1,6 @@
-"""The grammar of DOT, as far as it describes one directed graph; linear in the length of the file.
+"""The part of the grammar of DOT that describes one directed graph; linear in the file length.
 
-graphviz.org/doc/info/lang.html. Nothing here recurses, so that nesting costs no stack.
+graphviz.org/doc/info/lang.html. Nothing recurses, so nesting cannot overflow the stack.
 """
 
 import itertools
@@ -28,7 +28,7 @@ KEYWORDS = ("node", "edge", "graph", "digraph", "subgraph", "strict")
 
 @dataclass
 class Digraph:
-    """What a DOT file says."""
+    """The content of a DOT file."""
 
     name: str | None = None
     attributes: Attributes = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Token:
 class Scope:
     """Attributes of the nodes and edges that follow within the same braces.
 
-    Only those with a meaning for scheduling are kept: all nodes take over a copy.
+    Only those with a meaning for scheduling are kept, because every node copies them.
     """
 
     node: Attributes = field(default_factory=dict)
@@ -72,7 +72,7 @@ def parse_digraph(text: str) -> Digraph:
 
 
 def starts_like_dot(text: str) -> bool:
-    """Whether the first word is one that starts a graph."""
+    """Whether the first word can start a graph."""
     try:
         first = next(_tokens(text), None)
     except FormatError:

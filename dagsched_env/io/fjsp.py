@@ -2,9 +2,9 @@
 
 P. Brandimarte, Routing and scheduling in a flexible job shop by tabu search, Annals of Operations
 Research 41, 1993. The first line gives jobs, machines and, optionally, the mean number of machines
-of an operation. Then a line for each job: the number of its operations, and for each the number of
-machines that can run it, followed by as many pairs of machine and time. Machines count from 1; from
-0 where the file mentions machine 0.
+of an operation. Then there is a line for each job: the number of its operations, and for each of
+them the number of machines that can run it, followed by so many pairs of machine and time. Machines
+are numbered from 1, or from 0 if the file mentions machine 0.
 """
 
 from dagsched_env.errors import FormatError
@@ -18,7 +18,7 @@ __all__ = ["parse"]
 def parse(text: str, *, name: str | None = None) -> Instance:
     """Read a flexible job shop: a chain of tasks for each job, each with its own eligible machines.
 
-    Nothing is communicated: all edges carry no data. Tasks are named ``J0.0`` (job, operation),
+    There is no communication: all edges carry no data. Tasks are named ``J0.0`` (job, operation),
     processors ``M0``, both from 0.
 
     Args:
@@ -27,7 +27,7 @@ def parse(text: str, *, name: str | None = None) -> Instance:
 
     Raises:
         FormatError: a count does not fit the numbers that follow, a machine is unknown or listed
-            twice for an operation, or a time is no number; the message names the line.
+            twice for an operation, or a time is not a number; the message names the line.
     """
     rows = lines(text)
     if not rows or len(rows[0][1]) not in (2, 3):
@@ -52,7 +52,7 @@ def parse(text: str, *, name: str | None = None) -> Instance:
 
 
 def _job(words: list[str], where: str) -> list[list[tuple[int, float]]]:
-    """Operations of one line; machines as they are numbered there."""
+    """Operations of one line, with the machine numbers of the file."""
     count, at = whole(words[0], where), 1
     if not 1 <= count <= len(words):
         raise FormatError(f"{where} announces {count} operations in {len(words)} numbers")

@@ -1,4 +1,4 @@
-"""The registry of file formats: what reads and what writes each of them."""
+"""The registry of file formats: how each is read and written."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,10 +32,10 @@ class Format:
     Args:
         title: its name in messages.
         suffixes: of its files, lower case; more than one dot is possible.
-        read: gives an instance where the file describes its processors, else a workflow, which a
-            platform turns into one; None = only written.
-        write: gives the text of the file, or of each file of a directory; None = only read.
-        schedule: whether ``write`` takes none, may take one, or needs one.
+        read: returns an instance where the file describes its processors, else a workflow;
+            None = only written.
+        write: returns the text of the file, or of each file of a directory; None = only read.
+        schedule: whether ``write`` takes no schedule, may take one, or needs one.
     """
 
     title: str
@@ -114,7 +114,7 @@ FORMATS: dict[str, Format] = {
 
 
 def by_suffix(file_name: str) -> str | None:
-    """Name of the format with the longest suffix that the file has; None without one."""
+    """Name of the format with the longest suffix of the file name; None if there is none."""
     matches = [
         (len(suffix), name)
         for name, format in FORMATS.items()

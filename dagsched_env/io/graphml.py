@@ -1,7 +1,7 @@
 """GraphML: graphml.graphdrawing.org/primer/graphml-primer.html; attributes as in ``attributes``.
 
-The tree comes from a hardened parser. It is not handed on to networkx, whose reader adds up
-repeated nodes and edges and makes nodes for unknown ids without a word.
+The tree comes from a hardened parser. The reader of networkx is not used, because it merges
+repeated nodes and edges and makes nodes for unknown ids without an error.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ __all__ = ["dump", "parse"]
 
 NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
 NAME = "name"
-"""Attribute of the graph with the label of the instance, as networkx has it."""
+"""Attribute of the graph that holds the label of the instance, as in networkx."""
 
 
 # -- reading -----------------------------------------------------------------------------------
@@ -39,10 +39,10 @@ def parse(root: "Element") -> Instance | Workflow:
     """Read a directed graph: an instance where nodes have ``comp``, a workflow otherwise.
 
     Raises:
-        FormatError: not GraphML, more or less than one flat directed graph, an id that is unknown
+        FormatError: not GraphML, not exactly one flat directed graph, an id that is unknown
             or not unique, or an attribute that is missing or malformed; the message names the node
             or edge.
-        InvalidInstanceError: the numbers are no valid instance.
+        InvalidInstanceError: the numbers are not a valid instance.
     """
     if local_name(root) != "graphml":
         raise FormatError(f"no GraphML: the root element is <{local_name(root):.40}>")
@@ -66,7 +66,7 @@ def parse(root: "Element") -> Instance | Workflow:
 
 
 def _keys(root: "Element") -> tuple[dict[str, str], dict[str, Attributes]]:
-    """Attribute name of each key, and the defaults that nodes and edges have for what is read."""
+    """Attribute name of each key, and the defaults of nodes and edges for those that are read."""
     names: dict[str, str] = {}
     defaults: dict[str, Attributes] = {"node": {}, "edge": {}}
     for i, key in enumerate(children(root, "key")):
@@ -90,7 +90,7 @@ def _edges(
         for end in ("source", "target"):
             name = edge.get(end)
             if name not in nodes:
-                raise FormatError(f"edge {i} has the {end} {name!r}, which is no node")
+                raise FormatError(f"edge {i} has the {end} {name!r}, which is not a node")
             ends.append(name)
         if edge.get("directed", directed) != "true":
             raise FormatError(f"edge {i} is undirected: set edgedefault or directed")

@@ -2,9 +2,9 @@
 
 Standard (J. E. Beasley, OR-Library: people.brunel.ac.uk/~mastjjb/jeb/orlib/jobshopinfo.html): jobs
 and machines in the first line, then a line for each job with machine (from 0) and time of each of
-its operations in turn. Taillard (E. Taillard, Benchmarks for basic scheduling problems, EJOR 64,
-1993): after the first line a line of times for each job, then a line of machines (from 1) for
-each. Lines that do not start with a digit, such as titles and rules, are skipped; ``#`` starts a
+its operations in order. Taillard (E. Taillard, Benchmarks for basic scheduling problems, EJOR 64,
+1993): after the first line a line of times for each job, then a line of machines (from 1) for each
+job. Lines that do not start with a digit, such as titles and rules, are skipped; ``#`` starts a
 comment.
 """
 
@@ -22,7 +22,7 @@ Row = tuple[int, list[str]]
 def parse(text: str, *, name: str | None = None) -> Instance:
     """Read a job shop: a chain of tasks for each job, one eligible processor each.
 
-    Nothing is communicated: all edges carry no data. Tasks are named ``J0.0`` (job, operation),
+    There is no communication: all edges carry no data. Tasks are named ``J0.0`` (job, operation),
     processors ``M0``, both from 0.
 
     Args:
@@ -31,7 +31,7 @@ def parse(text: str, *, name: str | None = None) -> Instance:
 
     Raises:
         FormatError: a count does not fit the rows, a machine is unknown or visited twice by a job,
-            or a time is no number; the message names the line.
+            or a time is not a number; the message names the line.
     """
     rows = [row for row in lines(text) if row[1][0][0].isdigit()]
     if not rows or len(rows[0][1]) < 2:

@@ -14,7 +14,7 @@ def recognises(record: Any) -> bool:
 
 
 def parse(record: Any, text: str) -> Instance:
-    """Read ``dump``, given as ``text`` and parsed; raises FormatError or InvalidInstanceError."""
+    """Read the output of ``dump``; raises FormatError or InvalidInstanceError."""
     comp = record.get("comp") if recognises(record) else None
     if isinstance(comp, list) and comp and isinstance(comp[0], list) and comp[0]:
         check_processors(len(comp[0]), "comp")
@@ -22,5 +22,5 @@ def parse(record: Any, text: str) -> Instance:
 
 
 def dump(instance: Instance) -> str:
-    """One JSON object and a line break; every float is written so that it is read back exactly."""
+    """One JSON object and a line break; every float can be read back exactly."""
     return instance.to_json() + "\n"

@@ -1,4 +1,4 @@
-"""Which format a file is in, by its suffix where that says so, otherwise by its content."""
+"""The format of a file: by its suffix where this is unique, otherwise by its content."""
 
 from dagsched_env.errors import DAGSchedError, FormatError
 from dagsched_env.io import own_json, wfformat
@@ -13,16 +13,16 @@ __all__ = ["check_name", "recognise"]
 SPECIFIC = tuple(
     suffix for format in FORMATS.values() for suffix in format.suffixes if suffix != ".json"
 )
-"""Suffixes that decide; several formats share ``.json``, ``.xml`` and ``.txt``."""
+"""Suffixes of only one format; several formats share ``.json``, ``.xml`` and ``.txt``."""
 
 
 def recognise(source: Source) -> str:
     """Name of the format.
 
-    A directory is CSV; a suffix that belongs to one format decides. Otherwise JSON starts with a
-    brace or bracket, XML with ``<``, DOT with ``digraph``; numbers are STG where the first line
-    holds one, a job shop where it holds two and all lines have the length which that asks for, and
-    a flexible job shop where they do not.
+    A directory is CSV. A suffix of only one format decides. Otherwise JSON starts with a brace or
+    bracket, XML with ``<``, DOT with ``digraph``. Numbers are STG if the first line holds one of
+    them. If it holds two, they are a job shop where the lengths of all lines fit that format, else
+    a flexible job shop.
 
     Raises:
         FormatError: none of these; it lists the formats.
@@ -45,7 +45,7 @@ def recognise(source: Source) -> str:
 
 
 def check_name(name: str) -> None:
-    """Raises DAGSchedError, with the names there are, where no format has this name."""
+    """Raise a DAGSchedError that lists the formats if no format has this name."""
     if name not in FORMATS:
         raise DAGSchedError(f"no format {name!r}: there are {', '.join(FORMATS)}")
 

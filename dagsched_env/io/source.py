@@ -1,4 +1,4 @@
-"""A file to be read: its path and its content, read once."""
+"""A file that is read: its path, and its content, which is read once."""
 
 import json
 from functools import cached_property
@@ -14,7 +14,7 @@ __all__ = ["Source", "decoded", "parse_xml"]
 
 
 class Source:
-    """What all readers read from. Content is read once, so that a pipe can be a source.
+    """The source of all readers. Its content is read once, so that it can be a pipe.
 
     Args:
         path: the file; a directory where the format is one.
@@ -30,7 +30,7 @@ class Source:
 
     @property
     def stem(self) -> str | None:
-        """Name of the file without its suffixes, for formats that carry no label of their own."""
+        """Name of the file without its suffixes, for formats without a label."""
         return self.path.name.partition(".")[0] or None
 
     @cached_property
@@ -60,7 +60,7 @@ def decoded(content: bytes) -> str:
     """UTF-8 text without a byte order mark.
 
     Raises:
-        FormatError: it is none; the message names the first wrong byte.
+        FormatError: it is not UTF-8; the message names the first wrong byte.
     """
     try:
         return content.decode("utf-8-sig")
@@ -69,11 +69,11 @@ def decoded(content: bytes) -> str:
 
 
 def parse_xml(content: bytes) -> "Element":
-    """Parse XML that may be hostile: a document type, and so any entity, is refused.
+    """Parse XML that may be hostile: document types, and so entities, are refused.
 
     Raises:
-        FormatError: not well-formed (the message names line and column), an encoding that is not
-            known, or a document type declaration.
+        FormatError: not well-formed (the message names line and column), an unknown
+            encoding, or a document type declaration.
         MissingExtraError: defusedxml is not installed.
     """
     try:

@@ -2,8 +2,8 @@
 
 T. Tobita, H. Kasahara, A standard task graph set for fair evaluation of multiprocessor scheduling
 algorithms, Journal of Scheduling 5, 2002. The first line gives the number of tasks, without the two
-dummies at entry and exit; then a line for each task, dummies included: its number (from 0), its
-time, the number of its predecessors, and these. ``#`` starts the information part.
+dummies at entry and exit. Then there is a line for each task, dummies included: its number (from
+0), its time, the number of its predecessors, and their numbers. ``#`` starts the information part.
 """
 
 import numpy as np
@@ -16,20 +16,20 @@ __all__ = ["parse"]
 
 
 def parse(text: str, *, name: str | None = None) -> Workflow:
-    """Read a task graph; it has no communication costs, so the platform must say what they are.
+    """Read a task graph. It has no communication costs; the platform determines them.
 
-    Every edge carries one unit of data, except for free ones at the dummies (a first or last task
-    of no duration). So ``RandomPlatform(ccr=...)`` gives the graph exactly that CCR, a
-    ``Platform`` makes each transfer take latency + 1 / bandwidth, and ``ccr=0`` or an infinite
-    bandwidth is the original problem.
+    Every edge carries one unit of data, except those at the dummies (a first or last task of
+    duration 0), which are free. So ``RandomPlatform(ccr=...)`` gives the graph exactly that CCR,
+    and with a ``Platform`` each transfer takes latency + 1 / bandwidth. With ``ccr=0`` or infinite
+    bandwidth it is the original problem.
 
     Args:
         text: the file.
         name: a label for the workflow.
 
     Raises:
-        FormatError: a count does not fit the lines, a number or a predecessor is unknown or twice
-            there, or a time is no number; the message names the line.
+        FormatError: a count does not fit the lines, a number or a predecessor is unknown or
+            repeated, or a time is not a number; the message names the line.
     """
     rows = lines(text)
     if not rows or len(rows[0][1]) != 1:
@@ -67,5 +67,5 @@ def _task(words: list[str], where: str, number: int, n: int) -> tuple[float, lis
     parents = [whole(word, where) for word in words[3:]]
     for parent in parents:
         if parent >= n:
-            raise FormatError(f"{where}: predecessor {parent} is no task of 0..{n - 1}")
+            raise FormatError(f"{where}: predecessor {parent} is not a task of 0..{n - 1}")
     return amount(words[1], where), parents

@@ -30,10 +30,10 @@ BUNDLED = tuple(FILES)
 def bundled(name: str) -> Path:
     """Path of a trace or of the job shop ``ft06``, for ``load``.
 
-    The data folder's README says where they come from.
+    The README of the data folder names their sources.
 
     Raises:
-        DAGSchedError: there is nothing of that name.
+        DAGSchedError: there is no trace of that name.
     """
     known = FILES | JOB_SHOPS
     if name not in known:

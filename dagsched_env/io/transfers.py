@@ -1,4 +1,4 @@
-"""What passes along an edge of a trace: the files that the parent writes and the child reads."""
+"""The data on an edge of a trace: the files that the parent writes and the child reads."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -23,10 +23,10 @@ def transfers(
         edges: m pairs (predecessor, successor).
         read: for each task the files that it reads.
         written: for each task the files that it writes.
-        size: of a file that the given task reads; may raise FormatError.
+        size: returns the size of a file that the given task reads; may raise FormatError.
 
     Returns:
-        ``[m]`` sizes, correctly rounded whatever the order of the files.
+        ``[m]`` sizes, correctly rounded, so that the order of the files does not matter.
     """
     sizes = [math.fsum(size(name, v) for name in sorted(written[u] & read[v])) for u, v in edges]
     return np.array(sizes, dtype=np.float64)

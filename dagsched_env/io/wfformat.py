@@ -1,7 +1,7 @@
 """WfFormat, the JSON schema of WfCommons for workflow traces: github.com/wfcommons/WfFormat.
 
-Read are versions 1.5 and 1.6 (which adds only optional metrics) here, and 1.4, where a task holds
-its own runtime and files, in ``wfformat_14``. ``wfformat_dump`` writes 1.5.
+This module reads versions 1.5 and 1.6, which adds only optional metrics. ``wfformat_14`` reads 1.4,
+where a task holds its own runtime and files. ``wfformat_dump`` writes 1.5.
 """
 
 from typing import Any
@@ -65,14 +65,14 @@ def _parse_15(workflow: dict[str, Any], name: str | None) -> Workflow:
 
 
 def _edges(tasks: list[dict[str, Any]], index: dict[str, int], where: str) -> list[tuple[int, int]]:
-    """Union of what parents and children declare, in order of first mention."""
+    """All edges that parents or children declare, in the order of their first mention."""
     edges: dict[tuple[int, int], None] = {}
     for i, task in enumerate(tasks):
         for key in ("parents", "children"):
             place = f"{where}[{i}].{key}"
             for other in texts(task.get(key, []), place):
                 if other not in index:
-                    raise FormatError(f"{place} names {other!r}, which is no task")
+                    raise FormatError(f"{place} names {other!r}, which is not a task")
                 edges[(index[other], i) if key == "parents" else (i, index[other])] = None
     return list(edges)
 

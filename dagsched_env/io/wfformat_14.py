@@ -1,8 +1,9 @@
 """WfFormat 1.4: each task holds its own runtime, its parents and its files.
 
-Read as WfCommons migrates such a trace to 1.5 (github.com/wfcommons/WfFormat, tools): tasks refer
-to each other by name or by id, a file is known by its path and name and has the size of its first
-mention, and a task that declares no parents depends on the writers of the files that it reads.
+Such a trace is read as WfCommons migrates it to 1.5 (github.com/wfcommons/WfFormat, tools): tasks
+refer to each other by name or by id; a file is identified by its path and name and has the size of
+its first mention; a task without declared parents depends on the writers of the files that it
+reads.
 """
 
 from typing import Any
@@ -74,7 +75,7 @@ def _edges(
     read: list[dict[str, None]],
     written: list[dict[str, None]],
 ) -> list[tuple[int, int]]:
-    """Declared parents and children; where a task has no parents, the writers of its files."""
+    """Declared parents and children; for a task without parents, the writers of its files."""
     known = {str(task["id"]): i for i, task in reversed(list(enumerate(tasks))) if "id" in task}
     known.update(index)
     edges: dict[tuple[int, int], None] = {}
@@ -83,7 +84,7 @@ def _edges(
             place = f"{WHERE}[{i}].{key}"
             for other in texts(task.get(key, []), place):
                 if other not in known:
-                    raise FormatError(f"{place} names {other!r}, which is no task")
+                    raise FormatError(f"{place} names {other!r}, which is not a task")
                 edges[(known[other], i) if key == "parents" else (i, known[other])] = None
     writer = {file: u for u in reversed(range(len(tasks))) for file in written[u]}
     orphans = set(range(len(tasks))) - {v for _, v in edges}

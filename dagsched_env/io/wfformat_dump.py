@@ -1,9 +1,9 @@
-"""Writing WfFormat 1.5, with the processors in a key of our own so that nothing is lost.
+"""Writing WfFormat 1.5, with the whole instance in an additional key so that nothing is lost.
 
-WfFormat knows one runtime for each task and no links. So ``runtimeInSeconds`` is the mean over the
-eligible processors, ``sizeInBytes`` the data of an edge as one file (whole numbers pass the
-schema; others are written as they are), and a top-level key ``"dagsched"``, which other readers
-ignore, holds the whole instance. It is only believed while the rest of the file agrees with it.
+WfFormat has one runtime for each task and no links. So ``runtimeInSeconds`` is the mean over the
+eligible processors, and ``sizeInBytes`` is the data of an edge as one file (whole numbers pass the
+schema; others are written as they are). A top-level key ``"dagsched"``, which other readers ignore,
+holds the whole instance. It is used only if the rest of the file agrees with it.
 """
 
 import json
@@ -22,7 +22,7 @@ ID = re.compile(r"[0-9a-zA-Z_.-]+", re.ASCII)
 
 
 def dump(instance: Instance) -> str:
-    """The instance as a trace that WfCommons reads, and as itself."""
+    """The instance as a trace that WfCommons reads, with the whole instance in a key."""
     record = {
         "name": instance.name or "workflow",
         "schemaVersion": "1.5",
@@ -37,7 +37,7 @@ def embedded(record: Any) -> Instance | None:
 
     Raises:
         FormatError: it is broken, or the rest of the trace has been changed since.
-        InvalidInstanceError: its numbers are no valid instance.
+        InvalidInstanceError: its numbers are not a valid instance.
     """
     if not isinstance(record, dict) or KEY not in record:
         return None

@@ -8,10 +8,10 @@ __all__ = ["altered"]
 
 
 def altered(instance: Instance, **changes: Any) -> Instance:
-    """A new instance: arguments of ``Instance`` in ``changes``, the others as they were.
+    """A new instance with the arguments of ``Instance`` in ``changes``, the others unchanged.
 
     Raises:
-        InvalidInstanceError: the changed numbers are no valid problem.
+        InvalidInstanceError: the changed numbers are not a valid problem.
     """
     arguments: dict[str, Any] = {
         "comp": instance.comp,

@@ -1,9 +1,9 @@
-"""The ratio of communication to computation, CCR: how it is measured and how it is set.
+"""The ratio of communication to computation, CCR: measured and set.
 
-CCR = mean communication / mean computation. Communication is averaged over the edges, each at its
-mean over the ordered pairs of different processors; computation over the tasks, each at its mean
-over the processors that can run it. Means are correctly rounded, so that instances are equal bit
-by bit on every machine.
+CCR = mean communication / mean computation. Communication is averaged over the edges, and for each
+edge over the ordered pairs of different processors. Computation is averaged over the tasks, and for
+each task over its eligible processors. Means are correctly rounded, so that instances are equal in
+every bit on every machine.
 """
 
 import math
@@ -32,7 +32,7 @@ def mean_communication(instance: Instance) -> float:
 
 
 def scale_to_ccr(data: Floats, comp: Floats, ratio: float) -> Floats:
-    """``[m]`` the data in seconds at unit bandwidth, so that CCR is ``ratio``; all-zero data stays.
+    """``[m]`` the data, scaled to seconds at unit bandwidth so that CCR is ``ratio``; zeros stay.
 
     Args:
         data: ``[m]`` bytes.

@@ -1,4 +1,4 @@
-"""Clusters with slow links between them, around any platform."""
+"""Clusters of processors with slow links between them, made of the processors of any platform."""
 
 from dataclasses import dataclass, field
 
@@ -18,16 +18,16 @@ __all__ = ["Clustered"]
 
 @dataclass(frozen=True)
 class Clustered:
-    """Splits the processors of another platform into clusters of equal size, or nearly so.
+    """Splits the processors of another platform into clusters whose sizes differ by at most one.
 
-    A transfer between clusters takes ``slowdown`` times as long as the same transfer inside one.
-    The start-up times (latencies) make up ``latency_share`` of the mean communication, and are in
-    the same ratio. The mean communication over all pairs of processors, and so CCR, stays exactly
-    what the other platform made it. Around another ``Clustered`` it makes clusters of clusters.
+    A transfer between clusters takes ``slowdown`` times as long as the same transfer within one.
+    The start-up times (latencies) are ``latency_share`` of the mean communication, and are in the
+    same ratio. The mean communication over all pairs of processors, and so CCR, is exactly that of
+    the other platform. Around another ``Clustered`` it makes clusters of clusters.
 
     Args:
         platform: draws the processors.
-        n_clusters: clusters ≥ 1, or choices of it; with fewer processors, one in each.
+        n_clusters: number of clusters ≥ 1, or choices of it; at most one per processor is made.
         slowdown: ≥ 1, or choices of it.
         latency_share: in [0, 1], or choices of it.
 
@@ -62,13 +62,13 @@ class Clustered:
 
 
 def _ratios(p: int, n_clusters: int, slowdown: float) -> Floats:
-    """``[p, p]`` duration of a transfer in units of one inside a cluster."""
+    """``[p, p]`` duration of a transfer in units of one within a cluster."""
     cluster = np.arange(p) * min(n_clusters, p) // p
     return np.where(cluster[:, None] == cluster, 1.0, slowdown)
 
 
 def _relinked(instance: Instance, ratios: Floats, latency_share: float) -> Instance:
-    """The instance with its links multiplied by ``ratios`` and its mean communication kept."""
+    """The instance with its links multiplied by ``ratios``; its mean communication is unchanged."""
     wanted = mean_communication(instance)
     if wanted == 0:  # no edges, no data, or one processor
         return instance

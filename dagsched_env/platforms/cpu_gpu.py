@@ -1,4 +1,4 @@
-"""Nodes of CPUs and GPUs: how much faster a GPU is depends on what a task does."""
+"""CPUs and GPUs: the acceleration of a task on a GPU depends on its kind."""
 
 import math
 from collections.abc import Mapping
@@ -26,16 +26,16 @@ __all__ = ["CpuGpu"]
 
 @dataclass(frozen=True)
 class CpuGpu:
-    """Draws nodes of two types of processor: CPUs that are all alike, then GPUs that are.
+    """Draws two types of processor: identical CPUs, then identical GPUs.
 
     A task of runtime w costs w on every CPU and w / a on every GPU. Its acceleration a is that of
-    its kind (``Workflow.kinds``): given, or drawn log-uniformly for each kind; tasks of a workflow
-    without kinds draw one each. All bandwidths are equal, and CCR is exact as for ``Unrelated``.
+    its kind (``Workflow.kinds``): given, or drawn log-uniformly for each kind, or for each task of
+    a workflow without kinds. All bandwidths are equal, and CCR is exact as for ``Unrelated``.
 
     Args:
         n_processors: p, CPUs and GPUs together, or choices of it; named ``CPU0`` … , ``GPU0`` … .
-        n_gpus: how many of them are GPUs, ≥ 0, ≤ p.
-        acceleration: lowest and highest a, 0 < low ≤ high; or a for each kind, by its name.
+        n_gpus: number of GPUs among them, in 0..p.
+        acceleration: lowest and highest a, 0 < low ≤ high; or the a of each kind by its name.
         ccr: CCR ≥ 0, or choices of it.
 
     Raises:

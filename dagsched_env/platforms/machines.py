@@ -1,4 +1,4 @@
-"""Processors for a workflow trace: described by speeds and bandwidths, or drawn from β and CCR."""
+"""Processors for a workflow trace: given by speeds and bandwidths, or drawn from β and CCR."""
 
 import math
 from collections.abc import Sequence
@@ -63,7 +63,7 @@ class Platform:
 
     @property
     def max_processors(self) -> int:
-        """p: as a ``PlatformModel``, it draws always the same."""
+        """p; the platform is always the same."""
         return self.n_processors
 
     def __call__(self, workflow: Workflow, rng: np.random.Generator, /) -> Instance:
@@ -90,8 +90,8 @@ class RandomPlatform:
 
     A task of runtime w costs between w·(1 − β/2) and w·(1 + β/2) seconds on each processor, drawn
     uniformly and independently. All bandwidths are equal: the bytes on the edges are turned into
-    seconds with one factor, so that mean communication / mean computation is exactly CCR. (A
-    workflow that passes no bytes keeps free communication.)
+    seconds with one factor, so that mean communication / mean computation is exactly CCR. (In a
+    workflow without data, communication stays free.)
 
     Args:
         n_processors: p, ≥ 1.
@@ -115,7 +115,7 @@ class RandomPlatform:
         _check_number("ccr", self.ccr, most=math.inf)
 
     def equip(self, workflow: Workflow) -> Instance:
-        """The workflow on such processors."""
+        """The workflow on the processors of this seed."""
         model = Unrelated(n_processors=self.n_processors, beta=self.beta, ccr=self.ccr)
         return model(workflow, np.random.default_rng(self.seed))
 

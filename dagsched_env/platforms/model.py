@@ -1,4 +1,4 @@
-"""What a platform is: it equips a workflow with processors."""
+"""The protocol of platforms, which put a workflow on processors."""
 
 from typing import Protocol
 

@@ -1,4 +1,4 @@
-"""Platforms by name: all take ``n_processors`` and ``ccr``, and ``beta`` where it applies."""
+"""Platforms by name: all take ``n_processors`` and ``ccr``; those with unrelated costs ``beta``."""
 
 from collections.abc import Callable
 

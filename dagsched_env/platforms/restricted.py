@@ -20,8 +20,8 @@ class Restricted:
     """Forbids pairs of task and processor of another platform at random.
 
     Each task keeps one processor, drawn uniformly among those that it could use, and each of the
-    others with probability ``share``. The data is then rescaled: CCR, with computation averaged
-    over eligible processors, stays exactly what the other platform made it.
+    others with probability ``share``. Then the data is scaled again: CCR, with computation averaged
+    over eligible processors, is exactly that of the other platform.
 
     Args:
         platform: draws the processors.

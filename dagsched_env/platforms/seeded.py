@@ -1,4 +1,4 @@
-"""A platform model with a seed of its own: the same processors for the same workflow."""
+"""A platform with a fixed seed: the same processors for the same workflow."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ __all__ = ["Seeded"]
 
 @dataclass(frozen=True)
 class Seeded:
-    """Gives any platform model the method ``equip`` that readers of workflow files take.
+    """Adds to any platform the method ``equip``, which readers of workflow files call.
 
     Args:
         model: draws the processors.

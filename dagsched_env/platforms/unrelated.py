@@ -1,4 +1,4 @@
-"""Unrelated machines: every task has costs of its own on every processor."""
+"""Unrelated machines: the cost of a task is different on every processor."""
 
 from dataclasses import dataclass
 
@@ -18,8 +18,8 @@ class Unrelated:
 
     A task of runtime w costs between w·(1 − β/2) and w·(1 + β/2) on each processor, drawn uniformly
     and independently. All bandwidths are equal: the bytes on the edges are turned into seconds with
-    one factor, so that mean communication / mean computation is exactly CCR. (A workflow that
-    passes no bytes keeps free communication.)
+    one factor, so that mean communication / mean computation is exactly CCR. (In a workflow without
+    data, communication stays free.)
 
     Args:
         n_processors: p ≥ 1, or choices of it.

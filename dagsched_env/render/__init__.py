@@ -23,9 +23,9 @@ def save(schedule: Schedule, path: str | Path, instance: Instance | None = None)
     """Write a Gantt chart as PNG, SVG, PDF or HTML, by the suffix of ``path``.
 
     Args:
-        schedule: what is drawn; complete for HTML.
+        schedule: the schedule; complete for HTML.
         path: the file; it appears whole or not at all.
-        instance: gives names and depths; HTML needs it.
+        instance: its problem: gives names and depths; HTML needs it.
 
     Raises:
         DAGSchedError: an unknown suffix, HTML without an instance, or a schedule that does not

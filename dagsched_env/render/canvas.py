@@ -1,4 +1,4 @@
-"""What all matplotlib pictures share: colours, the empty figure, the file that appears whole."""
+"""Common parts of all matplotlib pictures: colours, an empty figure, writing a file."""
 
 import os
 from collections.abc import Callable
@@ -47,7 +47,9 @@ def new_figure(height: float) -> "Figure":
 
 
 def save_figure(draw: Callable[[], "Figure"], path: str | Path) -> Path:
-    """Write what ``draw`` returns as PNG, SVG or PDF, by the suffix; the file appears whole or not.
+    """Write the figure of ``draw`` as PNG, SVG or PDF, by the suffix.
+
+    The file appears whole or not at all.
 
     Raises:
         DAGSchedError: an unknown suffix; nothing is drawn then.

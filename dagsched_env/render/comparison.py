@@ -1,4 +1,4 @@
-"""A picture of a comparison: how far each scheduler is from the reference, instance by instance."""
+"""A picture of a comparison: makespans relative to the reference, instance by instance."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,7 +27,7 @@ __all__ = ["comparison_figure", "save_comparison"]
 def comparison_figure(
     ratios: Mapping[str, Sequence[float]], reference: str, title: str = ""
 ) -> "Figure":
-    """A row per scheduler, best mean first: every ratio as a dot, quartiles as a box, the mean.
+    """A row per scheduler, best mean first, with every ratio, the quartiles and the mean.
 
     Args:
         ratios: scheduler → makespan / the reference's makespan, one per instance; infinite ones

@@ -59,8 +59,8 @@ def gantt_figure(schedule: Schedule, instance: Instance | None = None) -> "Figur
 
     Args:
         schedule: complete, or partial: tasks on a negative processor are not placed yet.
-        instance: gives the names, the SLR and a row to every processor; without it the tasks are
-            coloured by their start time.
+        instance: the problem: gives the names, the SLR and a row for every processor; without it
+            the tasks are coloured by their start time.
 
     Raises:
         DAGSchedError: the schedule does not fit the instance in size.
@@ -97,7 +97,7 @@ def save_gantt(schedule: Schedule, path: str | Path, instance: Instance | None =
 def rgb_array(schedule: Schedule, instance: Instance | None = None) -> npt.NDArray[np.uint8]:
     """``gantt_figure`` as pixels, uint8 ``[height, width, 3]``; both sizes are even, as for video.
 
-    The size depends on the number of processors alone, so the frames of an episode fit together.
+    The size depends only on the number of processors: all frames of an episode have one size.
 
     Raises:
         DAGSchedError: the schedule does not fit the instance in size.

@@ -21,7 +21,7 @@ def gantt_page(schedule: Schedule, instance: Instance) -> str:
 
     Args:
         schedule: complete and valid.
-        instance: gives names, edges, and the depth that colours the tasks.
+        instance: its problem: gives names, edges, and the depths that colour the tasks.
 
     Raises:
         InvalidScheduleError: the schedule is not a schedule of this instance.

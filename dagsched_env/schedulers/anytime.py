@@ -111,7 +111,7 @@ class Incumbent:
             PEFT's.
 
     Raises:
-        DAGSchedError: ``trace`` is no list, or ``start`` is no schedule of the instance.
+        DAGSchedError: ``trace`` is not a list, or ``start`` is not a schedule of the instance.
     """
 
     def __init__(

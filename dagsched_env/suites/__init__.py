@@ -4,19 +4,19 @@
 suite              instances  what
 =================  =========  ====================================================================
 train              1120       8 families × 7 n (10 to 1000) × 4 p (3 to 16) × 5 CCR (0.1 to 10)
-valid              140        the same 140 sizes, one family each, other draws
-test               140        the same again, with reference makespans
+valid              140        the same 140 sizes, one family each, drawn independently
+test               140        as valid, drawn independently, with reference makespans
 heldout            40         Topcuoglu graphs of 30 tasks on 4 processors
 paper              8          graphs of published papers, with proved optima
 structured         36         numerical kernels and trees
 workflows          11         recorded executions of scientific workflows
-workflows_small    3          three of them with some 50 tasks each
+workflows_small    3          three of them, with about 50 tasks each
 jobshop            10         ft06 and random job shops
 =================  =========  ====================================================================
 
 Instances are made on demand: ``names`` makes none, ``instance`` one, ``load`` all. The data folder
-holds the fingerprint of each; where one differs a warning says that figures from this machine do
-not compare with published ones.
+holds the fingerprint of each. Where a fingerprint differs, a warning says that figures from this
+machine cannot be compared with published ones.
 
 In reading order:
 
@@ -107,9 +107,9 @@ def load(suite: str) -> list[Instance]:
 
 
 def reference(suite: str) -> dict[str, Reference]:
-    """Instance name → the best that is known of it; only of instances that have such a record.
+    """Instance name → the best known makespan, for the instances that have such a record.
 
-    A record counts as long as the instance has the fingerprint that it was made for.
+    A record is valid only for an instance with the fingerprint for which it was made.
 
     Raises:
         DAGSchedError: there is no suite of that name.

@@ -58,7 +58,7 @@ STRUCTURES: dict[str, tuple[Callable[[int, Unrelated], GraphFamily], tuple[int, 
     "in-tree": (lambda k, m: InTreeGenerator(platform=m, levels=k, degree=2), (4, 5, 6, 7)),
     "laplace": (lambda k, m: LaplaceGenerator(platform=m, size=k), (4, 7, 10, 14)),
     "lu": (lambda k, m: LUGenerator(platform=m, tiles=k), (3, 4, 6, 8)),
-    # One graph; the number only tells the draws of its weights apart.
+    # One graph; the number distinguishes the draws of its weights.
     "molecular": (lambda _, m: MolecularDynamicsGenerator(platform=m), (1, 2, 3, 4)),
     "out-tree": (lambda k, m: OutTreeGenerator(platform=m, levels=k, degree=2), (4, 5, 6, 7)),
     "qr": (lambda k, m: QRGenerator(platform=m, tiles=k), (3, 4, 6, 8)),
@@ -69,7 +69,7 @@ STRUCTURES: dict[str, tuple[Callable[[int, Unrelated], GraphFamily], tuple[int, 
 def heldout() -> Recipes:
     """40 graphs of Topcuoglu et al., n = 30, p = 4.
 
-    CCR cycles through 0.5, 1, 2, 5 and, at a quarter of that pace, β through 0.5 and 1.
+    CCR cycles through 0.5, 1, 2, 5; β alternates between 0.5 and 1 after each such cycle.
     """
     return {f"heldout-{i:02d}": partial(_heldout, i) for i in range(HELDOUT_SIZE)}
 
@@ -84,7 +84,7 @@ def paper() -> Recipes:
 def structured() -> Recipes:
     """Graphs of numerical kernels and complete binary trees, four sizes each.
 
-    The four sizes of a family come with the four p, and CCR goes on by one from each to the next.
+    The four sizes of a family have the four p; CCR moves on by one from each size to the next.
     """
     recipes: Recipes = {}
     for i, (family, (generator, sizes)) in enumerate(STRUCTURES.items()):
@@ -102,7 +102,7 @@ def workflows(names: Iterable[str]) -> Recipes:
 
 
 def jobshop() -> Recipes:
-    """ft06 of Fisher and Thompson 1963, and random job shops of rising size."""
+    """ft06 of Fisher and Thompson 1963, and random job shops of increasing size."""
     recipes: Recipes = {"ft06": _ft06}
     for i, (jobs, machines) in enumerate(JOB_SHOPS):
         name = f"jobshop-{jobs}x{machines}"

@@ -1,4 +1,4 @@
-"""What a suite is made of: names, and how to make the instance of each."""
+"""Recipes of a suite: names, and functions that make the instances."""
 
 from collections.abc import Callable
 

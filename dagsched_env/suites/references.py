@@ -1,4 +1,4 @@
-"""Reference makespans: the best that is known of the instances of a suite, and how it was found."""
+"""Reference makespans: the best known ones of the instances of a suite, and how they were found."""
 
 import json
 from collections.abc import Mapping
@@ -14,22 +14,22 @@ class Reference:
     """What is known about the optimum of an instance."""
 
     makespan: float
-    """Of the best schedule found by anyone (time)."""
+    """Makespan of the best known schedule (time)."""
     lower_bound: float
     """No schedule is shorter (time)."""
     optimal: bool
     """The makespan is proved to be the optimum, within the tolerance of ``dagsched_env.exact``."""
     how: str
-    """Who found it with which options, and who proved it."""
+    """What found it, with which options, and what proved it."""
     fingerprint: str
     """Of the instance."""
     runs: int
-    """How often it has been searched; the seed of the next search."""
+    """Number of searches so far; the seed of the next search."""
 
 
 @cache
 def published_references() -> dict[str, dict[str, Reference]]:
-    """Suite → instance name → reference, as they come with the package."""
+    """Suite → instance name → reference, from the data of the package."""
     path = files("dagsched_env") / "data" / "reference_makespans.json"
     return parse(path.read_text(encoding="utf-8"))
 
@@ -43,7 +43,7 @@ def parse(text: str) -> dict[str, dict[str, Reference]]:
 
 
 def dump(references: Mapping[str, Mapping[str, Reference]]) -> str:
-    """JSON text, one instance a line."""
+    """JSON text, one instance per line."""
     suites = []
     for suite, records in references.items():
         lines = (f"  {json.dumps(name)}: {json.dumps(asdict(r))}" for name, r in records.items())

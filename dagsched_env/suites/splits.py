@@ -2,8 +2,8 @@
 
 A cell is one of 7 n × 4 p × 5 CCR = 140 combinations. ``train`` has every family in every cell:
 8 · 140 instances. ``valid`` and ``test`` have one family in each cell, so that every family meets
-every n, every p and every CCR about equally often; which family it is rotates with the cell, and
-differs between the two. Every instance of every split is drawn from a seed of its own.
+every n, every p and every CCR about equally often. The family changes from cell to cell, and
+differs between ``valid`` and ``test``. Every instance of every split has its own seed.
 """
 
 import itertools
@@ -38,11 +38,11 @@ BETA = (0.25, 0.5, 1.0, 1.5)
 
 SEEDS = {"train": 20250101, "valid": 20250102, "test": 20250103}
 ROTATION = {"valid": 0, "test": 4}
-"""Where in ``FAMILIES`` the rotation of a split begins."""
+"""Index in ``FAMILIES`` at which the rotation of a split begins."""
 
 BLOCKS = {10: (2, 5), 30: (5, 6), 50: (5, 10), 100: (10, 10), 200: (10, 20), 500: (20, 25)}
 BLOCKS |= {1000: (25, 40)}
-"""n as a product, for families that are sized by two numbers."""
+"""n as a product, for families whose size is given by two numbers."""
 
 PHASES = {10: (3, 2, 1), 30: (1, 14, 2), 50: (7, 3, 2), 100: (9, 5, 2), 200: (1, 33, 6)}
 PHASES |= {500: (1, 83, 6), 1000: (27, 12, 3)}
@@ -50,7 +50,7 @@ PHASES |= {500: (1, 83, 6), 1000: (27, 12, 3)}
 
 
 class Cell(NamedTuple):
-    """What an instance of a split is asked to have."""
+    """Sizes and CCR of an instance of a split."""
 
     n_tasks: int
     n_processors: int
@@ -97,7 +97,7 @@ def _daggen(cell: Cell) -> GraphFamily:
 
 
 def _erdos_renyi(cell: Cell) -> GraphFamily:
-    # Two successors a task on average, whatever n is.
+    # Two successors per task on average, for every n.
     probability = 4.0 / (cell.n_tasks - 1)
     return ErdosRenyiGenerator(
         platform=cell.platform, n_tasks=cell.n_tasks, probability=probability

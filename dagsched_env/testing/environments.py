@@ -1,4 +1,4 @@
-"""Whether an environment, a subclass or a wrapper of it keeps the promises of ``DAGSched-v0``."""
+"""Checks of an environment, of a subclass or of wrappers of it, against ``DAGSched-v0``."""
 
 from typing import Any, NamedTuple
 
@@ -18,31 +18,34 @@ Env = gymnasium.Env[Any, Any]
 
 EPISODES = 3
 MAX_ILLEGAL_ACTIONS = 1000
-"""A limit above this is not tried out."""
+"""A limit of illegal actions above this is not tested."""
 
 
 def check_env(env: Env, *, seed: int = 0, rewards: bool = True) -> None:
     """Check ``DAGSched-v0``, a subclass, or either in wrappers.
 
-    Gymnasium's own ``check_env`` passes. Observations are in the space. ``action_masks()`` is bool
-    and agrees with ``info["action_mask"]``; what it forbids is reported as illegal and changes
-    nothing, what it allows is legal (with factored actions: in some combination), and a legal
-    episode ends with all tasks placed, nothing left to do, and a valid schedule in ``info``. Too
-    many illegal actions truncate. An illegal action always costs the same, and with the reward
-    ``"lower_bound"`` the return of a legal episode is 1 − SLR. The same seed and the same actions
-    give the same episode.
+    It checks that
+
+    - ``check_env`` of Gymnasium passes, and observations are in the space;
+    - ``action_masks()`` is bool and agrees with ``info["action_mask"]``;
+    - actions outside the mask are reported as illegal and change nothing;
+    - actions inside the mask are legal (with factored actions: in some combination);
+    - a legal episode ends with all tasks placed, an empty mask, and a valid schedule in ``info``;
+    - too many illegal actions truncate the episode, and each of them costs the same;
+    - with the reward ``"lower_bound"`` the return of a legal episode is 1 − SLR;
+    - the same seed and the same actions give the same episode.
 
     Args:
         env: the environment; it is reset many times.
         seed: of the resets and of the actions tried, ≥ 0.
-        rewards: False leaves the sums of rewards unchecked, for wrappers that change them.
+        rewards: False does not check sums of rewards, for wrappers that change them.
 
     Raises:
-        ConformanceError: the first of these that is not so.
+        ConformanceError: names the first violation.
     """
     base = env.unwrapped
     if not isinstance(base, DAGSchedEnv):
-        raise ConformanceError(f"{type(base).__name__} is no DAGSchedEnv, nor a subclass of it")
+        raise ConformanceError(f"{type(base).__name__} is not a DAGSchedEnv, nor a subclass of it")
     try:
         env_checker.check_env(base, skip_render_check=True)
     except (AssertionError, TypeError, ValueError, gymnasium.error.Error) as error:
@@ -78,7 +81,7 @@ class _Episode:
         self._penalties: list[float] = []
 
     def play(self) -> list[_Step]:
-        """All that was returned, without the answers to illegal actions."""
+        """All steps of the episode, without those of illegal actions."""
         observation, info = self._env.reset(seed=self._seed)
         steps = [self._observed(observation, info)]
         for _ in range(self._base.instance.n_tasks):
@@ -106,7 +109,7 @@ class _Episode:
         mask = self._env.get_wrapper_attr("action_masks")()
         require(
             isinstance(mask, np.ndarray) and mask.dtype == np.bool_ and mask.ndim == 1,
-            "action_masks() is no bool array [A]",
+            "action_masks() is not a bool array [A]",
         )
         require("action_mask" in info, 'info has no "action_mask"')
         told = info["action_mask"]
@@ -115,7 +118,7 @@ class _Episode:
         return _Step(observation, mask.copy(), float(reward), bool(terminated))
 
     def _try_illegal(self, mask: npt.NDArray[np.bool_]) -> None:
-        """Take an action that the mask forbids, if there is one; nothing may change."""
+        """Take an action outside the mask, if there is one; it may not change anything."""
         action = _illegal_action(self._env, mask, self._rng)
         if action is None:
             return
@@ -137,7 +140,7 @@ class _Episode:
         self._penalties.append(step.reward)
         require(
             not self._rewards or step.reward == self._penalties[0],
-            f"illegal actions cost {-step.reward} and {-self._penalties[0]}: it is to be the same",
+            f"illegal actions cost {-step.reward} and {-self._penalties[0]}: they have to be equal",
         )
 
     def _check_end(self, steps: list[_Step], info: dict[str, Any]) -> None:
@@ -162,7 +165,7 @@ class _Episode:
 
 
 def _check_truncation(env: Env, base: DAGSchedEnv, seed: int) -> None:
-    """The last tolerated illegal action truncates, and none before it."""
+    """The last tolerated illegal action truncates the episode, and none before it."""
     limit, rng = base.max_illegal_actions, np.random.default_rng(seed)
     env.reset(seed=seed)
     mask = env.get_wrapper_attr("action_masks")()

@@ -1,4 +1,4 @@
-"""Whether an instance is consistent, and a battery of difficult ones."""
+"""A check of an instance, and a collection of unusual ones."""
 
 import numpy as np
 
@@ -11,15 +11,15 @@ __all__ = ["check_instance", "tricky_instances"]
 
 
 def check_instance(instance: Instance) -> None:
-    """Check that an instance, or one of a subclass, is consistent in itself and usable.
+    """Check that an instance, or one of a subclass, is consistent and usable.
 
-    Sizes, costs and edges agree with the arrays of the kernels, which are read-only; it survives
-    its own JSON; HEFT makes a valid schedule of it, not below its lower bound.
+    Sizes, costs and edges agree with the arrays of the kernels, which are read-only. ``to_json``
+    and ``from_json`` restore it. HEFT makes a valid schedule of it, not below its lower bound.
 
     Raises:
-        ConformanceError: the first of these that is not so.
+        ConformanceError: names the first violation.
     """
-    require(isinstance(instance, Instance), f"{type(instance).__name__} is no Instance")
+    require(isinstance(instance, Instance), f"{type(instance).__name__} is not an Instance")
     arrays = instance.arrays
     for name, array in arrays._asdict().items():
         require(not array.flags.writeable, f"arrays.{name} can be written to: freeze it")
@@ -57,7 +57,7 @@ def _check_adjacency(instance: Instance) -> None:
         found = sorted(zip(*sides, data.tolist(), strict=True))
         require(found == edges, f"arrays.{name}_ptr, _task and _data are not the edges")
     require(
-        np.array_equal(np.sort(arrays.topo), np.arange(n)), "topological_order is no permutation"
+        np.array_equal(np.sort(arrays.topo), np.arange(n)), "topological_order is not a permutation"
     )
     position = arrays.topo_position
     require(
@@ -68,7 +68,7 @@ def _check_adjacency(instance: Instance) -> None:
 
 
 def tricky_instances() -> list[Instance]:
-    """Named problems with everything that schedulers stumble on; always the same ones."""
+    """Named instances with properties on which schedulers often fail; always the same ones."""
     inf = float("inf")
     rng = np.random.default_rng(0)
     diamond = [(0, 1), (0, 2), (1, 3), (2, 3)]

@@ -1,4 +1,4 @@
-"""Whether a scheduler keeps its promises."""
+"""A check of a scheduler."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -21,8 +21,8 @@ def check_scheduler(
 
     Args:
         scheduler: a function ``(instance, **options) -> Schedule``.
-        instances: what to try it on; default: ``tricky_instances()``.
-        options: passed on; give a random scheduler its ``seed``.
+        instances: the problems; default: ``tricky_instances()``.
+        options: options of the scheduler, such as its ``seed``.
 
     Raises:
         ConformanceError: names the instance and what is wrong with its schedule.

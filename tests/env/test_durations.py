@@ -157,7 +157,7 @@ def test_env_made_with_durations() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Lognormal(cv=-0.1), "cv=-0.1 is no number >= 0"),
+        (lambda: Lognormal(cv=-0.1), "cv=-0.1 is not a number >= 0"),
         (lambda: Lognormal(cv=np.nan), "cv=nan"),
         (lambda: Lognormal(0.1, samples=0), "samples=0 is not at least 1"),
         (lambda: Uniform(1.5), r"width=1.5 is not in 0\.\.1"),

@@ -172,7 +172,7 @@ def test_networkx_attributes() -> None:
         ('{"format": "dagsched-instance", "version": 1, "comp": []}', "key 'edges' is missing"),
         (
             '{"format": "dagsched-instance", "version": 1, "comp": [1], "edges": [], "data": []}',
-            "key 'comp' has a row that is no list",
+            "key 'comp' has a row that is not a list",
         ),
         (
             '{"format": "dagsched-instance", "version": 1, "comp": [["x"]], "edges": [], '

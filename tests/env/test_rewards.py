@@ -153,9 +153,9 @@ def test_a_batch_is_one_by_one(reward: RewardFn) -> None:
     ("arguments", "message"),
     [
         ({"kind": "ratio"}, "kind='ratio' is unknown: give 'relative', 'log' or 'scaled'"),
-        ({"step_penalty": -1.0}, "step_penalty=-1.0 is no number >= 0"),
+        ({"step_penalty": -1.0}, "step_penalty=-1.0 is not a number >= 0"),
         ({"step_penalty": math.inf}, "step_penalty=inf"),
-        ({"threshold": math.nan}, "threshold=nan is no number: give one, or None"),
+        ({"threshold": math.nan}, "threshold=nan is not a number: give one, or None"),
         ({"leak": 1.5}, r"leak=1.5 is not in 0\.\.1"),
         ({"leak": math.nan}, r"leak=nan is not in 0\.\.1"),
     ],

@@ -224,7 +224,7 @@ def test_compare_always_has_the_reference(capsys):
         (["generate", "--tasks", "0", "--out", "x.json"], "n_tasks is 0"),
         (["generate", "--ccr", "nan", "--out", "x.json"], "ccr is nan"),
         (["generate", "--out", "x.json", "cholesky", "tle=3"], "cholesky has no setting 'tle'"),
-        (["generate", "--out", "x.json", "cholesky", "tiles"], "'tiles' is no setting"),
+        (["generate", "--out", "x.json", "cholesky", "tiles"], "'tiles' is not a setting"),
         (["generate", "--out", "x.json", "fft", "--tasks", "9"], "fft has no setting 'n_tasks'"),
         (["generate", "--out", "x.json", "toy", "--platform", "related"], "its own machines"),
         (["generate", "cholesky"], "--out is missing"),

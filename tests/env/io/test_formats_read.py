@@ -257,7 +257,7 @@ def test_errors_name_the_place(tmp_path, name, old, new, message):
         ("computation.csv", "c,0,0", "c,0", "computation.csv line 4 has 2 cells, the header 3"),
         ("computation.csv", "c,0,0", "b,0,0", "computation.csv line 4 repeats the name 'b'"),
         ("computation.csv", "4.5", "-4.5", "computation.csv line 3: '-4.5' is not between"),
-        ("communication.csv", "b,d", "b,e", "communication.csv line 4 names 'e', which is no task"),
+        ("communication.csv", "b,d", "b,e", "line 4 names 'e', which is not a task"),
         ("communication.csv", "from", "", "communication.csv needs the header from,to,data"),
         ("bandwidth.csv", "0,10", "0,0", "bandwidth.csv: 'slow' to 'fast' is 0, not > 0"),
         ("latency.csv", "slow,fast", "fast,slow", "latency.csv line 1: the processors are not"),

@@ -325,7 +325,7 @@ def test_edge_data_of_a_real_trace_by_another_route():
         ((*TASKS, 1, "id"), 7, r"specification.tasks\[1\].id is int, not text"),
         ((*TASKS, 2, "id"), "", r"specification.tasks\[2\].id is empty"),
         ((*TASKS, 2, "id"), "b", r"tasks\[2\].id repeats 'b' of workflow.specification.tasks\[1\]"),
-        ((*TASKS, 3, "parents"), ["b", "q"], r"tasks\[3\].parents names 'q', which is no task"),
+        ((*TASKS, 3, "parents"), ["b", "q"], r"tasks\[3\].parents names 'q', which is not a task"),
         ((*TASKS, 0, "children"), "b", r"tasks\[0\].children is not a list"),
         ((*TASKS, 1, "inputFiles"), [1], r"tasks\[1\].inputFiles\[0\] is int, not text"),
         ((*FILES, 1), DELETE, r"files has no entry of 'x', which .*tasks\[1\] reads"),

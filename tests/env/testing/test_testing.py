@@ -89,7 +89,7 @@ def test_broken_instances(kind: type[Instance], message: str) -> None:
 
 
 def test_something_else_is_no_instance() -> None:
-    with pytest.raises(ConformanceError, match="list is no Instance"):
+    with pytest.raises(ConformanceError, match="list is not an Instance"):
         check_instance([])
 
 
@@ -178,7 +178,7 @@ def test_options_and_wrappers_pass() -> None:
 
 
 def test_another_env_is_none_of_these() -> None:
-    with pytest.raises(ConformanceError, match="CartPoleEnv is no DAGSchedEnv"):
+    with pytest.raises(ConformanceError, match="CartPoleEnv is not a DAGSchedEnv"):
         check_env(gymnasium.make("CartPole-v1"))
 
 

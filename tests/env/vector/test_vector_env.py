@@ -323,7 +323,7 @@ def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
         ({"seed": [1]}, "seed has 1 entries"),
         ({"options": {"wrong": 1}}, "unknown option 'wrong'"),
         ({"options": {"instance": PAIR, "instances": [PAIR] * 2}}, "give one"),
-        ({"options": {"instances": [PAIR]}}, "no list of 2"),
+        ({"options": {"instances": [PAIR]}}, "not a list of 2"),
         ({"options": {"instances": [PAIR, CHAIN]}}, r'options\["instances"\]\[1\].*4 tasks'),
         ({"options": {"reset_mask": [True]}}, "reset_mask.*needs 2 booleans"),
         ({"options": {"reset_mask": np.zeros(2, dtype=bool)}}, "at least one True"),

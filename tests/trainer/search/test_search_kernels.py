@@ -75,10 +75,10 @@ def random_move(
     """Task, processor, position, the node before it there, and the estimate."""
     t = int(rng.integers(g.comp.shape[0]))
     q = int(rng.choice(c.eligible[t, : c.n_eligible[t]]))
-    first, last, arrival, onward = single.surroundings(g, s, t, q)
+    first, last, arrival, tail = single.surroundings(g, s, t, q)
     target = int(rng.integers(first, last + 1))
     previous = single.last_before(s, t, q, target)
-    estimate = single.estimate(g, s, t, q, previous, arrival, onward)
+    estimate = single.estimate(g, s, t, q, previous, arrival, tail)
     return t, q, target, previous, estimate
 
 
@@ -121,9 +121,9 @@ def test_the_estimate_is_exact_where_no_task_is_jumped_over(instance: Instance, 
     t = int(rng.integers(instance.n_tasks))
     q = int(rng.choice(c.eligible[t, : c.n_eligible[t]]))
     target = int(s.position[t])
-    _, _, arrival, onward = single.surroundings(g, s, t, q)
+    _, _, arrival, tail = single.surroundings(g, s, t, q)
     previous = single.last_before(s, t, q, target)
-    estimate = single.estimate(g, s, t, q, previous, arrival, onward)
+    estimate = single.estimate(g, s, t, q, previous, arrival, tail)
     single.move(g, s, t, q, target, previous)
     after = solution.makespan(g, s)
     if estimate > before:
@@ -142,12 +142,12 @@ def test_the_cheapest_place_has_the_least_estimate_of_all_positions(
     c, s = make_solution(instance, *random_candidate(instance, rng))
     for t in range(instance.n_tasks):
         q = int(rng.choice(c.eligible[t, : c.n_eligible[t]]))
-        first, last, arrival, onward = single.surroundings(g, s, t, q)
+        first, last, arrival, tail = single.surroundings(g, s, t, q)
         followed = {k: single.last_before(s, t, q, k) for k in range(first, last + 1)}
         estimates = {
-            node: single.estimate(g, s, t, q, node, arrival, onward) for node in followed.values()
+            node: single.estimate(g, s, t, q, node, arrival, tail) for node in followed.values()
         }
-        best = single.cheapest_place(g, s, t, q, first, last, arrival, onward)
+        best = single.cheapest_place(g, s, t, q, first, last, arrival, tail)
         assert best == min(estimates, key=estimates.__getitem__)
         for node in estimates:
             low, high = single.targets(s, t, node, first, last)
@@ -195,11 +195,11 @@ def place_of_a_pair(
     """Try to move the ends of a random edge to a random processor."""
     u, t = instance.edges[rng.integers(instance.n_edges)].tolist()
     q = int(rng.integers(instance.n_processors))
-    slots = pairs.PairPlaces(*pairs.pair_places(instance.n_tasks))
+    places = pairs.PairPlaces(*pairs.pair_places(instance.n_tasks))
     length = solution.makespan(instance.arrays, s)
     chance, place = rng.random(2)
     moved = pairs.try_pair(
-        instance.arrays, s, slots, u, t, q, length, length, ceiling, chance, place
+        instance.arrays, s, places, u, t, q, length, length, ceiling, chance, place
     )
     return u, t, q, moved
 
@@ -236,12 +236,12 @@ def test_a_pair_leaves_where_neither_task_can_leave_alone() -> None:
     order, slow = np.array([0, 1]), np.array([0, 0])
     _, s = make_solution(instance, order, slow)
     for t in (0, 1):
-        first, last, arrival, onward = single.surroundings(instance.arrays, s, t, 1)
+        first, last, arrival, tail = single.surroundings(instance.arrays, s, t, 1)
         assert first == last
         previous = single.last_before(s, t, 1, first)
-        assert single.estimate(instance.arrays, s, t, 1, previous, arrival, onward) > 100
-    slots = pairs.PairPlaces(*pairs.pair_places(2))
-    assert pairs.try_pair(instance.arrays, s, slots, 0, 1, 1, 10.0, 0.0, 10.0, 0.5, 0.5)
+        assert single.estimate(instance.arrays, s, t, 1, previous, arrival, tail) > 100
+    places = pairs.PairPlaces(*pairs.pair_places(2))
+    assert pairs.try_pair(instance.arrays, s, places, 0, 1, 1, 10.0, 0.0, 10.0, 0.5, 0.5)
     assert solution.makespan(instance.arrays, s) == 2.0
 
 
@@ -253,9 +253,9 @@ def test_every_place_of_a_pair_is_reached() -> None:
     for seed in range(200):
         order, processor = np.array([0, 1, 2, 3]), np.array([0, 0, 1, 1])
         _, s = make_solution(instance, order, processor)
-        slots = pairs.PairPlaces(*pairs.pair_places(4))
+        places = pairs.PairPlaces(*pairs.pair_places(4))
         chance, place = np.random.default_rng(seed).random(2)
-        assert pairs.try_pair(instance.arrays, s, slots, 0, 1, 1, 9.0, 0.0, 9.0, chance, place)
+        assert pairs.try_pair(instance.arrays, s, places, 0, 1, 1, 9.0, 0.0, 9.0, chance, place)
         found.add(tuple(s.order.tolist()))
     assert found == {(0, 1, 2, 3), (2, 0, 1, 3), (2, 3, 0, 1)}
 
@@ -280,11 +280,11 @@ def walk(
     order = execution_order(instance, schedule)
     c, s = make_solution(instance, order, schedule.processor)
     uniforms = np.random.default_rng(seed).random(metropolis.UNIFORMS_PER_MOVE * moves)
-    slots = pairs.PairPlaces(*pairs.pair_places(instance.n_tasks))
+    places = pairs.PairPlaces(*pairs.pair_places(instance.n_tasks))
     best = np.array([solution.makespan(instance.arrays, s)])
     kept = (best, order.copy(), schedule.processor.copy())
     g = instance.arrays
-    made = metropolis.metropolis(g, c, s, slots, rules, temperature, moves, uniforms, *kept)
+    made = metropolis.metropolis(g, c, s, places, rules, temperature, moves, uniforms, *kept)
     assert best[0] == length(instance, kept[1], kept[2], insertion=False)
     return s, float(best[0]), made
 
@@ -324,8 +324,8 @@ def test_load_counts_beside_the_makespan(
         uniforms = np.random.default_rng(seed).random(metropolis.UNIFORMS_PER_MOVE)
         uniforms[0] = (3 + 0.99) / 4  # task 3, not passed over
         kept = (np.array([99.0]), np.arange(4), s.processor.copy())
-        slots = pairs.PairPlaces(*pairs.pair_places(4))
-        metropolis.metropolis(instance.arrays, c, s, slots, rules, temperature, 1, uniforms, *kept)
+        places = pairs.PairPlaces(*pairs.pair_places(4))
+        metropolis.metropolis(instance.arrays, c, s, places, rules, temperature, 1, uniforms, *kept)
         moved += s.processor[3] != 0
     worse = longer + price * heavier
     expected = (1 - metropolis.STAY) * math.exp(-max(worse, 0.0) / temperature)
@@ -355,9 +355,10 @@ def test_a_walk_stops_at_its_limit(medium: Instance) -> None:
     order = execution_order(medium, schedule)
     c, s = make_solution(medium, order, schedule.processor)
     uniforms = np.random.default_rng(0).random(10_000)
-    slots = pairs.PairPlaces(*pairs.pair_places(medium.n_tasks))
+    places = pairs.PairPlaces(*pairs.pair_places(medium.n_tasks))
     kept = (np.zeros(1), order, schedule.processor.copy())
-    made = metropolis.metropolis(medium.arrays, c, s, slots, SINGLE_TASKS, 1.0, 37, uniforms, *kept)
+    g = medium.arrays
+    made = metropolis.metropolis(g, c, s, places, SINGLE_TASKS, 1.0, 37, uniforms, *kept)
     assert made == 37
 
 
@@ -383,9 +384,9 @@ def _drawn(instance: Instance, current: int, seed: int, cost_bias: float) -> int
     c, s = make_solution(instance, np.array([0]), np.array([current]))
     uniforms = np.random.default_rng(seed).random(metropolis.UNIFORMS_PER_MOVE)
     kept = (np.array([9.0]), np.array([0]), np.array([0]))
-    slots = pairs.PairPlaces(*pairs.pair_places(1))
+    places = pairs.PairPlaces(*pairs.pair_places(1))
     rules = SINGLE_TASKS._replace(cost_bias=cost_bias)
-    metropolis.metropolis(instance.arrays, c, s, slots, rules, 1e9, 1, uniforms, *kept)
+    metropolis.metropolis(instance.arrays, c, s, places, rules, 1e9, 1, uniforms, *kept)
     return int(s.processor[0])
 
 
@@ -402,9 +403,9 @@ def test_a_task_alone_takes_the_best_place_on_request() -> None:
         uniforms = np.random.default_rng(seed).random(metropolis.UNIFORMS_PER_MOVE)
         uniforms[0] = 0.9  # task 3
         kept = (np.array([99.0]), order, s.processor.copy())
-        slots = pairs.PairPlaces(*pairs.pair_places(4))
+        places = pairs.PairPlaces(*pairs.pair_places(4))
         rules = SINGLE_TASKS._replace(best_place=True)
-        metropolis.metropolis(instance.arrays, c, s, slots, rules, 1e-9, 1, uniforms, *kept)
+        metropolis.metropolis(instance.arrays, c, s, places, rules, 1e-9, 1, uniforms, *kept)
         assert solution.makespan(instance.arrays, s) == 11.0
         found.add(s.order.tolist().index(3))
     assert found == {0}
