@@ -192,7 +192,7 @@ def _edges(
 
 
 def _skipping(taken: list[int], start: int, picks: list[int]) -> list[int]:
-    """The tasks of number ``picks`` when those from ``start`` on, but not ``taken``, are counted."""
+    """The tasks of number ``picks``, counted from ``start`` on without the sorted ``taken``."""
     tasks = []
     for pick in picks:
         task = start + pick

@@ -1,7 +1,7 @@
-"""What the searches share: when to stop, the best schedule so far, and the record of progress.
+"""Common parts of the searches: the budget, the best schedule so far, and the trace of progress.
 
-A search may be stopped at any moment and then returns the best schedule that it has seen. It starts
-from list schedules, so it is never worse than HEFT.
+A search can be stopped at any time and returns the best schedule that it has seen. It starts from
+list schedules, so it is never worse than HEFT.
 """
 
 import math
@@ -30,13 +30,13 @@ __all__ = [
 ]
 
 DECODINGS = 20_000
-"""Limit of a search that decodes every candidate, when it is given none."""
+"""Default limit of a search that decodes every candidate."""
 
 MOVES = 200_000
-"""Limit of a search that judges moves without decoding, when it is given none: about as long."""
+"""Default limit of a search that judges moves without decoding; it takes about as long."""
 
 STEPS = 100
-"""A search looks at least this often at how far it has come on a limit of evaluations."""
+"""Least number of looks at the progress during a limit of evaluations."""
 
 
 @dataclass(frozen=True)
@@ -44,14 +44,14 @@ class Improvement:
     """A search has found a better schedule."""
 
     elapsed_s: float
-    """Wall time since the search began, read when it next looked up from its kernel."""
+    """Wall time since the start of the search, read after the kernel call that found it."""
     evaluations: int
-    """Candidates that it had evaluated by then; the list schedules that it starts from are none."""
+    """Candidates evaluated by then, without the list schedules at the start."""
     makespan: float
 
 
 class Budget:
-    """Wall time, evaluations, or whichever ends first; the clock starts now.
+    """A budget of wall time, of evaluations, or of both; the clock starts at once.
 
     Args:
         budget_s: seconds, > 0.
@@ -91,7 +91,7 @@ class Budget:
         return min(max(by_count, by_clock), 1.0)
 
     def grant(self, most: int) -> int:
-        """How many of ``most`` ≥ 1 evaluations may be made before the next look at ``progress``."""
+        """Evaluations, at most ``most`` ≥ 1, to make before the next look at ``progress``."""
         if self._limit is None:
             return most
         step = math.ceil(self._limit / STEPS)
@@ -103,12 +103,12 @@ class Incumbent:
 
     Args:
         instance: the problem.
-        budget: its clock and counter date the improvements.
+        budget: its clock and its counter are recorded with the improvements.
         algorithm: label of the schedules.
         insertion: how orders are decoded, as for ``State``.
         trace: receives an ``Improvement`` for the first schedule and for every better one.
-        start: a known schedule; the search begins with it where it is shorter than HEFT's and
-            PEFT's.
+        start: a known schedule; the search begins with it if it is shorter than those of HEFT and
+            PEFT.
 
     Raises:
         DAGSchedError: ``trace`` is not a list, or ``start`` is not a schedule of the instance.
@@ -141,15 +141,15 @@ class Incumbent:
 
     @property
     def running(self) -> bool:
-        """There is budget left, and no lower bound says that the schedule is optimal."""
+        """There is budget left, and the schedule does not reach the lower bound."""
         optimal = self.makespan <= self.instance.lower_bound
         return not optimal and self.budget.progress < 1.0
 
     def offer(self, order: Ints, processor: Ints) -> bool:
         """Decode a topological ``order[n]`` on ``processor[n]``; True if it is the best so far.
 
-        The decoding is repeated in the order in which the tasks are executed for as long as that
-        shortens the schedule: filled gaps may make room for more.
+        The decoding is repeated in the order of execution as long as it shortens the schedule,
+        because filled gaps may make room for more tasks.
         """
         improved = False
         while True:
@@ -166,7 +166,7 @@ class Incumbent:
 
 
 def execution_order(instance: Instance, schedule: Schedule) -> Ints:
-    """``[n]`` tasks by start, those of no duration first; topological, and so on each processor."""
+    """``[n]`` tasks by start, of equal ones those of duration 0 first; a topological order."""
     return np.lexsort((instance.arrays.topo_position, schedule.finish, schedule.start))
 
 
@@ -178,7 +178,7 @@ def check_positive(name: str, value: float) -> None:
 
 
 def generator(seed: int | np.random.Generator) -> np.random.Generator:
-    """The generator itself, or a new one from a seed; a DAGSchedError where it is neither."""
+    """The generator itself, or a new one from a seed; raises a DAGSchedError if it is neither."""
     if isinstance(seed, np.random.Generator):
         return seed
     if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:

@@ -11,12 +11,12 @@ __all__ = ["bil"]
 
 
 def bil(instance: Instance, *, insertion: bool = False) -> Schedule:
-    """Tasks and processors by the makespan that the rest of the longest path alone would give.
+    """Tasks and processors by imaginary makespan: the schedule length by the longest path alone.
 
     ``BIL(t, q) = comp(t, q) + max_s min(BIL(s, q), min_w BIL(s, w) + c̄(t, s))`` over successors s
     and w ≠ q, which is comp + OCT; the basic imaginary makespan is ``BIM = start + BIL``. With k
-    ready tasks, that of the highest k-th smallest BIM is next (the largest BIM where there are
-    fewer than k), and it goes where ``BIM + comp·max(k / p − 1, 0)`` is least; ties: lowest index.
+    ready tasks, the task with the highest k-th smallest BIM is next (its largest BIM where it has
+    fewer than k). It is placed where ``BIM + comp·max(k / p − 1, 0)`` is least; ties: lowest index.
 
     Args:
         instance: the problem.

@@ -1,4 +1,4 @@
-"""The schedulers that build one schedule and are done: deterministic, without search."""
+"""The schedulers that build one schedule: deterministic, without search."""
 
 from collections.abc import Callable
 
@@ -60,4 +60,4 @@ CONSTRUCTIVE: dict[str, Scheduler] = {
         fastest_node,
     )
 }
-"""Name → scheduler; rank-based ones first, HEFT before all."""
+"""Name → scheduler; HEFT first, then the other rank-based ones, then the rest."""

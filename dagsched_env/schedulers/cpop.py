@@ -18,12 +18,11 @@ __all__ = ["cpop"]
 def cpop(instance: Instance, *, insertion: bool = True) -> Schedule:
     """The critical path on one processor, other tasks where they finish first.
 
-    Of the ready tasks the one of the highest rank_u + rank_d is next; among equals a task of the
-    critical path (the published 31 of Kuan's graph, which has two critical paths, needs that), then
-    the earlier in topological order. The critical path is traced from the first critical source
-    through the first critical successors. Its processor is the one that runs it in the least time;
-    where none may run all of it, one that may run most of it, and the rest is placed like other
-    tasks.
+    The ready task with the highest rank_u + rank_d is next; ties: tasks of the critical path (as
+    needed for the published 31 of Kuan's graph, which has two critical paths), then topological
+    order. The critical path is traced from the first critical source through the first critical
+    successors. Its processor is the one that runs it in the least time. If no processor can run all
+    of it, one that can run most of its tasks is taken, and the others are placed like other tasks.
 
     Args:
         instance: the problem.

@@ -26,8 +26,8 @@ def dls(
 ) -> Schedule:
     """The ready task and processor of the highest dynamic level; ties: lowest indices.
 
-    The level is SL(t) − start(t, q) + Δ(t, q): the static level SL is the longest path to an exit
-    at average costs without communication, Δ what q saves of the average cost. That is
+    The level is SL(t) − start(t, q) + Δ(t, q). The static level SL is the longest path to an exit
+    at average costs without communication; Δ is the average cost minus the cost on q. This equals
     SL(t) + average(t) − finish(t, q), so each task prefers the processor where it finishes first.
 
     Args:

@@ -1,9 +1,9 @@
 """DSC, dominant sequence clustering, and the mapping of its clusters.
 
 Yang, Gerasoulis 1994, "DSC: scheduling parallel tasks on an unbounded number of processors", IEEE
-TPDS 5(9), for identical processors, as many as wanted. Clusters onto processors by guided load
-balancing and tasks by level as in Wang, Sinnen 2018, "List-scheduling versus cluster-scheduling",
-IEEE TPDS 29(8), for identical processors too.
+TPDS 5(9), for any number of identical processors. Clusters are mapped to processors by guided load
+balancing, and tasks are ordered by level, as in Wang, Sinnen 2018, "List-scheduling versus
+cluster-scheduling", IEEE TPDS 29(8), also for identical processors.
 """
 
 from dagsched_env.instance import Instance
@@ -18,11 +18,11 @@ __all__ = ["dsc"]
 def dsc(instance: Instance, *, insertion: bool = False) -> Schedule:
     """Clusters at mean costs, each mapped to one eligible processor, then tasks by level.
 
-    Clusters are mapped in the order of their first tasks by decreasing rank_u, each to the
-    processor where the work assigned so far and its own, at that processor's costs, are least.
-    Where no processor can run a whole cluster, it goes to one that can run most of its tasks, and
-    the rest is mapped like a cluster. The level of a task is the longest path to an exit at the
-    costs of that assignment; ties: stored topological order.
+    Clusters are mapped in the order of their first tasks by decreasing rank_u. Each goes to the
+    processor with the least work, that of the cluster included, at the costs of that processor. If
+    no processor can run a whole cluster, it goes to one that can run most of its tasks, and its
+    other tasks are mapped like a cluster. The level of a task is the longest path to an exit at the
+    costs of this assignment; ties: stored topological order.
 
     Args:
         instance: the problem.

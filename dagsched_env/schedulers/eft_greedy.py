@@ -1,4 +1,4 @@
-"""The plainest list scheduler: topological order, earliest finish time."""
+"""The simplest list scheduler: topological order, earliest finish time."""
 
 from dagsched_env.instance import Instance
 from dagsched_env.kernels.lists import fixed_order

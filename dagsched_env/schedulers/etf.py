@@ -15,11 +15,11 @@ __all__ = ["etf"]
 
 
 def etf(instance: Instance, *, insertion: bool = False) -> Schedule:
-    """The ready task that can start first does so.
+    """The ready task that can start first is next.
 
-    Among tasks that can start equally early the highest static level (longest path to an exit at
-    mean costs, no communication) goes first, then the lowest index. For unrelated processors:
-    where a task can start equally early on several, it takes the one that runs it fastest.
+    Ties: the highest static level (longest path to an exit at mean costs, without communication),
+    then the lowest index. On unrelated processors a task that can start equally early on several
+    processors is placed on the one that runs it fastest.
 
     Args:
         instance: the problem.

@@ -1,4 +1,4 @@
-"""FastestNode: everything on one processor.
+"""FastestNode: all tasks on one processor.
 
 The baseline of speedup figures, e.g. sec. 5.1 of Topcuoglu, Hariri, Wu 2002, IEEE TPDS 13(3).
 """
@@ -16,9 +16,9 @@ __all__ = ["fastest_node"]
 def fastest_node(instance: Instance, *, insertion: bool = False) -> Schedule:
     """All tasks on the processor with the least total execution time; ties: lowest index.
 
-    Where no processor can run all tasks, the one that can run most takes those, the faster one
-    among equals; the tasks left over are placed by the same rule. Tasks are in their stored
-    topological order.
+    If no processor can run all tasks, the one that can run most of them runs those; ties: the
+    faster one. The other tasks are placed by the same rule. Tasks are in their stored topological
+    order.
 
     Args:
         instance: the problem.

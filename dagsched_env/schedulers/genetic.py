@@ -1,6 +1,6 @@
 """A genetic algorithm on order × assignment: Wang et al. 1997, JPDC 47(1).
 
-The operators are those of ``crossover.genetic``.
+The operators are those of ``kernels.schedules.crossover``.
 """
 
 import numpy as np
@@ -38,8 +38,8 @@ def genetic(
 ) -> Schedule:
     """Crossover and mutation of orders and assignments; a child competes with its mother.
 
-    The first generation is the best of HEFT and PEFT and list schedules with noise in their ranks.
-    It ends early on a schedule that reaches a lower bound.
+    The first generation consists of the better of HEFT and PEFT, and of list schedules with noise
+    on the ranks. The search ends early when a schedule reaches a lower bound.
 
     Args:
         instance: the problem.
@@ -67,11 +67,12 @@ def genetic(
 
 
 class Evolution:
-    """A population that improves the incumbent, a generation at a time.
+    """A population that improves the incumbent, generation by generation.
 
     Args:
-        incumbent: the best schedule so far, a founder; its budget is charged.
-        rng: where all choices are drawn from.
+        incumbent: the best schedule so far, one of the first generation; the decodings are counted
+            in its budget.
+        rng: the generator of all choices.
         size: k ≥ 2 individuals.
     """
 

@@ -13,10 +13,10 @@ __all__ = ["hcpt"]
 
 
 def hcpt(instance: Instance, *, insertion: bool = True) -> Schedule:
-    """Critical tasks by latest start, each behind its unlisted ancestors; earliest finish time.
+    """Critical tasks by latest start, each after its unlisted ancestors; earliest finish time.
 
-    Of several unlisted parents the one of the least latest start time is listed first (the paper
-    leaves the choice open). Several exits count as the parents of one more task without cost.
+    Of several unlisted parents the one with the least latest start time is listed first (the paper
+    leaves the choice open). Several exits are treated as the parents of one task of cost 0.
 
     Args:
         instance: the problem.

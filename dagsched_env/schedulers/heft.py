@@ -30,9 +30,9 @@ def heft(
     Args:
         instance: the problem.
         insertion: use idle gaps (the published policy); False appends only.
-        rank: which of its costs on the eligible processors a task has in the rank: their mean (as
-            published in 2002), least, greatest or median. Communication counts at its mean in all
-            four.
+        rank: the cost of a task in the rank: the mean (as published in 2002), least, greatest or
+            median of its costs on the eligible processors. Communication always counts with its
+            mean.
 
     Raises:
         DAGSchedError: no such ``rank``.

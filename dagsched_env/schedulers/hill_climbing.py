@@ -18,7 +18,7 @@ from dagsched_env.schedulers.simulated_annealing import Chain
 __all__ = ["hill_climbing"]
 
 PATIENCE = 100
-"""Evaluations per task without improvement after which a climb is given up."""
+"""Evaluations per task without improvement after which a climb ends."""
 
 
 def hill_climbing(
@@ -30,11 +30,11 @@ def hill_climbing(
     insertion: bool = True,
     trace: list[Improvement] | None = None,
 ) -> Schedule:
-    """Random moves of one task, made at once unless they lengthen the schedule.
+    """Random moves of one task, accepted unless they lengthen the schedule.
 
-    The first climb starts from the best list schedule; one that finds nothing better for 100·n
-    evaluations gives way to the next, which starts from a list schedule with noise in its ranks.
-    It ends early on a schedule that reaches a lower bound.
+    The first climb starts from the best list schedule. A climb without improvement for 100·n
+    evaluations ends; the next one starts from a list schedule with noise on the ranks. The search
+    ends early when a schedule reaches a lower bound.
 
     Args:
         instance: the problem.
@@ -42,8 +42,8 @@ def hill_climbing(
         max_evaluations: moves evaluated, ≥ 1; with the same ``seed`` and without ``budget_s`` the
             result is always the same. With neither limit: 200 000.
         seed: a seed or a generator to draw from.
-        insertion: orders are decoded with idle gaps in use; False appends only. The climbs
-            themselves append.
+        insertion: the best order is decoded with insertion into idle gaps; False appends only. The
+            climbs themselves append.
         trace: a list to which every improvement is appended.
 
     Raises:

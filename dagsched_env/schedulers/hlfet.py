@@ -16,8 +16,8 @@ def hlfet(instance: Instance, *, insertion: bool = False) -> Schedule:
     """Tasks by decreasing static level, each on the processor of its earliest finish time.
 
     The static level is the longest path to an exit at mean costs, without communication. The paper
-    has identical processors and takes the one that lets the task start first, which there is the
-    one where it finishes first.
+    has identical processors and takes the one on which the task starts first; on identical
+    processors it also finishes first there.
 
     Args:
         instance: the problem.

@@ -16,10 +16,10 @@ __all__ = ["lookahead_heft"]
 def lookahead_heft(instance: Instance, *, insertion: bool = True) -> Schedule:
     """Tasks by decreasing upward rank, each where the last of its children can finish first.
 
-    To weigh a processor, the task is placed there, and its children behind it by rank, each where
-    it finishes first; parents that are not placed yet are left out. Tasks of equal rank go by lower
-    mean cost, that is, longer way to go behind them (the published 76 of Kang's graph needs that),
-    then by topological order.
+    To rate a processor, the task is placed there on trial, and after it its children by rank, each
+    where it finishes first; parents that are not placed yet are ignored. Ties of rank: lower mean
+    cost, and so a longer path behind the task (as needed for the published 76 of Kang's graph),
+    then topological order.
 
     Args:
         instance: the problem.

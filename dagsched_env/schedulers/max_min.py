@@ -16,7 +16,7 @@ __all__ = ["max_min"]
 
 
 def max_min(instance: Instance, *, insertion: bool = False) -> Schedule:
-    """The ready task whose earliest finish time is the latest goes there; ties: lowest index.
+    """The ready task with the latest earliest finish time is placed there; ties: lowest index.
 
     Args:
         instance: the problem.

@@ -17,10 +17,10 @@ __all__ = ["mcp"]
 def mcp(instance: Instance, *, insertion: bool = True) -> Schedule:
     """Tasks by their lists of latest start times, each where it finishes first.
 
-    The list of a task has its own latest start time on the critical path's schedule (ALAP, at mean
-    costs), then those of its children in decreasing order; the lists are sorted lexicographically.
-    The paper has identical processors and takes the one that lets the task start first, which there
-    is the one where it finishes first.
+    The list of a task holds its latest start time by the critical path (ALAP, at mean costs), then
+    those of its children in decreasing order. The lists are sorted lexicographically. The paper has
+    identical processors and takes the one on which the task starts first; on identical processors
+    it also finishes first there.
 
     Args:
         instance: the problem.

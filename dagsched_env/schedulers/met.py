@@ -18,8 +18,8 @@ __all__ = ["met"]
 def met(instance: Instance, *, insertion: bool = False) -> Schedule:
     """Tasks in their stored topological order, each on the processor that runs it fastest.
 
-    Whether that one is busy or far from the data does not matter; ties: lowest index. The papers
-    take independent tasks in any order.
+    Load and communication do not matter; ties: lowest index. The papers take independent tasks in
+    any order.
 
     Args:
         instance: the problem.

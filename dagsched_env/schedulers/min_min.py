@@ -16,7 +16,7 @@ __all__ = ["min_min"]
 
 
 def min_min(instance: Instance, *, insertion: bool = False) -> Schedule:
-    """The ready task that can finish first goes where it does; ties: lowest index.
+    """The ready task with the earliest finish time is placed there; ties: lowest index.
 
     Args:
         instance: the problem.

@@ -13,10 +13,10 @@ __all__ = ["olb"]
 
 
 def olb(instance: Instance, *, insertion: bool = False) -> Schedule:
-    """Tasks in their stored topological order, each on the eligible processor that is done first.
+    """Tasks in their stored topological order, each on the eligible processor that is free first.
 
-    How long it takes there and when its data arrives do not matter; ties: lowest index. The papers
-    take independent tasks in any order.
+    Its execution time there and the arrival of its data do not matter; ties: lowest index. The
+    papers take independent tasks in any order.
 
     Args:
         instance: the problem.

@@ -13,7 +13,7 @@ __all__ = ["peft"]
 
 
 def peft(instance: Instance, *, insertion: bool = True) -> Schedule:
-    """The ready task of the highest mean optimistic cost goes where finish + that cost is least.
+    """The ready task of the highest mean optimistic cost, where finish + optimistic cost is least.
 
     Args:
         instance: the problem.

@@ -19,7 +19,7 @@ def pets(instance: Instance, *, insertion: bool = True, rounded: bool = True) ->
     """Level by level from the sources, tasks by rank, each where it finishes first.
 
     The rank of a task is its mean cost, plus the mean communication to all its successors, plus the
-    highest rank of a predecessor; among equals the one of lower mean cost goes first.
+    highest rank of a predecessor. Ties: lower mean cost.
 
     Args:
         instance: the problem.

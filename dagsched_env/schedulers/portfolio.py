@@ -1,4 +1,4 @@
-"""The best of many: what a careful user would do by hand."""
+"""The best schedule of several schedulers."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,7 +14,7 @@ __all__ = ["best_of_portfolio"]
 def best_of_portfolio(
     instance: Instance, *, schedulers: Mapping[str, Scheduler] | None = None
 ) -> Schedule:
-    """The shortest schedule of several; its ``algorithm`` is the name of the one that won.
+    """The shortest schedule of several schedulers; its ``algorithm`` is the name of the best one.
 
     Args:
         instance: the problem.

@@ -13,7 +13,7 @@ __all__ = ["ppts"]
 
 
 def ppts(instance: Instance, *, insertion: bool = True) -> Schedule:
-    """The ready task of the highest mean predicted cost goes where finish + that cost is least.
+    """The ready task of the highest mean predicted cost, where finish + predicted cost is least.
 
     Args:
         instance: the problem.

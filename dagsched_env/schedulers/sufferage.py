@@ -15,7 +15,7 @@ __all__ = ["sufferage"]
 
 
 def sufferage(instance: Instance, *, insertion: bool = False) -> Schedule:
-    """The ready task that would lose most without its best processor gets it; ties: lowest index.
+    """The ready task of the highest sufferage, on its best processor; ties: lowest index.
 
     The sufferage of a task is the difference of its two earliest finish times; it is infinite for
     a task with one eligible processor.
