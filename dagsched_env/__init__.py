@@ -63,7 +63,7 @@ __all__ = [
 
 try:
     __version__ = version("aerl-ds")
-except PackageNotFoundError:  # the sources on their own, not installed
+except PackageNotFoundError:  # the sources are used without installation
     __version__ = "0+unknown"
 
 if "DAGSched-v0" not in gymnasium.registry:

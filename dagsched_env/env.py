@@ -48,8 +48,8 @@ class DAGSchedEnv(gymnasium.Env[Any, Any]):
         reward: a name in ``dagsched_env.rewards.REWARDS``, or a function of a ``Transition``.
         insertion: place a task in the earliest idle gap that holds it; False appends only.
         max_tasks: N, padded number of tasks; default: the largest of ``instances``.
-        max_processors: P, likewise.
-        max_edges: M, likewise; at least 1.
+        max_processors: P, padded number of processors; default as for N.
+        max_edges: M, padded number of edges, at least 1; default as for N.
         illegal_penalty: minus the reward of an illegal action, ≥ 0.
         max_illegal_actions: number of illegal actions that truncates an episode, ≥ 1.
         durations: executes each finished schedule under noise; see ``dagsched_env.durations``.

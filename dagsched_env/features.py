@@ -85,7 +85,7 @@ FEATURES: tuple[Feature, ...] = (
     Feature("task_mask", "task", "mask", False, "1 = a task, 0 = padding"),
     Feature("processor_mask", "processor", "mask", False, "1 = a processor, 0 = padding"),
     Feature("edge_mask", "edge", "mask", False, "1 = an edge, 0 = padding"),
-    # Of the mode "pair"; in another mode as large as the mask of that mode.
+    # This is the size in the mode "pair"; other modes have masks of other sizes.
     Feature("action_mask", "pair", "mask", True, "1 = legal; all 0 when the schedule is complete"),
 )
 """The whole observation."""

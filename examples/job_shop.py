@@ -14,8 +14,7 @@ import numpy as np
 
 from dagsched_env import exact, io
 from dagsched_env.generators import JobShopGenerator
-from dagsched_env.schedulers import best_of_portfolio
-from dagsched_env.schedulers.simulated_annealing.scheduler import annealing
+from dagsched_env.schedulers import annealing, best_of_portfolio
 
 ft06 = io.load(io.bundled("ft06"))
 print(f"ft06: {ft06.n_tasks} operations, {ft06.n_processors} machines")

@@ -18,7 +18,7 @@ class OutTreeGenerator(GraphFamily):
     Args:
         platform: draws the processors.
         levels: number of levels, or an inclusive range (low, high) of it; 1 is a single task.
-        degree: children of a task above the last level, or an inclusive range of it, drawn anew
+        degree: children of a task above the last level, or an inclusive range of it, drawn
             for each task.
 
     Raises:
@@ -58,7 +58,7 @@ class InTreeGenerator(OutTreeGenerator):
         platform: draws the processors.
         levels: number of levels, or an inclusive range (low, high) of it; 1 is a single task.
         degree: predecessors of a task below the first level, or an inclusive range of it, drawn
-            anew for each task.
+            for each task.
 
     Raises:
         DAGSchedError: an argument is out of its range; the message names it.

@@ -5,7 +5,7 @@ format         suffix              read  write  carries
 =============  ==================  ====  =====  ===============================================
 json           .json               yes   yes    instance, all of it, exactly
 wfformat       .wfformat.json      yes   yes    workflow (versions 1.4 to 1.6); written as 1.5
-                                                with the instance in a key of its own, exactly
+                                                with the whole instance in a key, exactly
 dax            .dax, .xml          yes   no     workflow
 stg            .stg                yes   no     workflow, every edge one unit of data
 dot            .dot, .gv           yes   yes    instance, exactly, and a schedule; or workflow

@@ -1,4 +1,4 @@
-"""Workflows held by networkx; ``Instance.from_networkx`` reads graphs with cost vectors."""
+"""Workflows from networkx graphs; ``Instance.from_networkx`` reads graphs with cost vectors."""
 
 import math
 from collections.abc import Hashable, Mapping
@@ -25,13 +25,13 @@ def workflow_from_networkx(
     """Read a DiGraph whose nodes carry one runtime each and whose edges an amount of data.
 
     Args:
-        graph: tasks are named after its nodes and keep their order.
+        graph: its nodes are the tasks, in this order; their texts are the names.
         runtime: name of the node attribute: a number between 0 and 1e100.
-        data: name of the edge attribute, likewise; a missing one counts as 0.
+        data: name of the edge attribute, a number as above; a missing one counts as 0.
         name: a label; that of the graph when None.
 
     Raises:
-        FormatError: an undirected graph or a multigraph, no nodes, two nodes of the same text, or
+        FormatError: an undirected graph or a multigraph, no nodes, two nodes with the same text, or
             an attribute that is missing or no such number; the message names the node or edge.
     """
     if not graph.is_directed() or graph.is_multigraph():

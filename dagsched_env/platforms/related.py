@@ -1,4 +1,4 @@
-"""Related machines: every processor has a speed, the same for all tasks."""
+"""Related machines: every processor has one speed for all tasks."""
 
 from dataclasses import dataclass
 

@@ -42,7 +42,7 @@ class Blocks:
         self._is_flat = not isinstance(space, spaces.Dict)
         parts = space.spaces if isinstance(space, spaces.Dict) else {WHOLE: space}
         self._order = tuple(parts)
-        # The floats in the order of the table, so that the kernel finds the same blocks in both.
+        # Floats in the order of the table, so that both kinds have the same blocks for the kernel.
         names = [WHOLE] if self._is_flat else [feature.name for feature in FEATURES]
         stored = {name: parts[name] for name in names if name != "action_mask"}
         self._places = [_places(stored, dtype) for dtype in (np.float32, np.int64, np.int8)]

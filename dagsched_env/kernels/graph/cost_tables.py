@@ -101,7 +101,7 @@ def predict_cost_matrix(g: InstanceArrays) -> Floats:
     """PCM of PPTS. Shape ``[n, p]``.
 
     ``PCM(t, q) = max_s min_w [PCM(s, w) + comp(s, w) + comp(t, w) + c̄(t, s)·(w ≠ q)]``, and
-    ``comp(t, q)`` for an exit task. The mean cost of t stands in where it may not run.
+    ``comp(t, q)`` for an exit task. Where t is not eligible, its mean cost is used.
     """
     n, p = g.comp.shape
     table = np.zeros((n, p), dtype=np.float64)
