@@ -191,7 +191,7 @@ def test_compare_with_everything(capsys, tmp_path):
         capsys, "compare", *arguments, "--pairwise", "--csv", csv_file, "--png", picture
     )
     assert code == 0
-    assert out[0].startswith("paper: 6 instances, 0.02 s a schedule")
+    assert out[0].startswith("paper: 6 instances, 0.02 s per schedule")
     assert [line.split()[0] for line in out[3:7]] == ["best", "heft", "peft", "annealing"]
     assert all(float(line.split()[-6 + i]) >= 1 for line in out[4:7] for i in (0,))
     assert out[8].startswith("wins/ties/losses")
@@ -212,7 +212,7 @@ def test_compare_always_has_the_reference(capsys):
     ("arguments", "message"),
     [
         (["info", "none.json"], "none.json: No such file or directory"),
-        (["info", "."], "no instance as CSV"),
+        (["info", "."], "not an instance as CSV"),
         (["info", "broken.json"], "broken.json: not JSON"),
         (["info", "schedule.json"], "schedule.json: unknown format"),
         (["schedule", "cycle.json"], "cycle.json: the tasks form a cycle"),

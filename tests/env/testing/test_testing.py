@@ -226,7 +226,7 @@ class Broken(DAGSchedEnv):
         ("mask", r'info\["action_mask"\] is not action_masks\(\)'),
         ("report", "forbidden by the mask, but not reported"),
         ("return", "the return is .*, but 1 - SLR is"),
-        ("penalty", "illegal actions cost .* it is to be the same"),
+        ("penalty", "illegal actions cost .* they have to be equal"),
         ("determinism", "Deterministic step|two episodes with seed 0"),
         ("state", "changes the state"),
         ("patience", "truncated is True after 40 of 50 illegal actions"),
