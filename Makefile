@@ -11,7 +11,7 @@ SHELL := /bin/sh
 .DELETE_ON_ERROR:
 .PHONY: help install train test baseline bench lint type imports check clean
 
-BENCHES := env schedulers search commitment
+BENCHES := env schedulers search fixed_prefix
 
 TRAIN_FLAGS := \
 	$(if $(RUN),--run-dir 'runs/$(RUN)') \

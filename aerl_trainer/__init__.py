@@ -1,5 +1,16 @@
 """AERL-DS: asynchronous evolution-reinforcement learning for DAG scheduling.
 
+Modules and packages in reading order; each imports only from those before it:
+
+- settings and data: ``config``, ``records`` (what the parts hand to each other), ``seeding``
+  (random generators by name), ``shared_memory``;
+- the search: ``encoding`` (what a policy sees), ``search`` (the shared tree), ``nn`` (the network);
+- around them: ``checkpoint``, ``curriculum`` (which problems), ``reporting``;
+- evaluation and learning: ``inference`` (who evaluates states), ``learning``, ``policies`` (a
+  trained network with its settings), ``validator``;
+- processes: ``runtime``, ``lifecycle`` (of a search job), ``observers`` (what a run records);
+- what users call: ``solver``, ``evaluation``, ``training``, ``baselines``, ``cli``.
+
 The names below are loaded on first use: child processes import this package too, and most of them
 need no torch.
 """
@@ -7,17 +18,20 @@ need no torch.
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from dagsched_env import __version__
+
 if TYPE_CHECKING:
     from aerl_trainer.config import Config
-    from aerl_trainer.solver import Policy, SolveResult, load_policy, solve
+    from aerl_trainer.policies import Policy, load_policy
+    from aerl_trainer.solver import SolveResult, solve
 
-__all__ = ["Config", "Policy", "SolveResult", "load_policy", "solve"]
+__all__ = ["Config", "Policy", "SolveResult", "__version__", "load_policy", "solve"]
 
 _HOMES = {
     "Config": "aerl_trainer.config",
-    "Policy": "aerl_trainer.solver",
+    "Policy": "aerl_trainer.policies",
     "SolveResult": "aerl_trainer.solver",
-    "load_policy": "aerl_trainer.solver",
+    "load_policy": "aerl_trainer.policies",
     "solve": "aerl_trainer.solver",
 }
 

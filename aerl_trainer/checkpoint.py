@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 FORMAT = "aerl-checkpoint"
-VERSION = 1
+VERSION = 2
 MANIFEST = "state.json"
 ARRAYS = "arrays.npz"
 
@@ -211,7 +211,10 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise CheckpointError(f'{path}: no checkpoint, "format" is not "{FORMAT}"')
     if record.get("version") != VERSION:
-        raise CheckpointError(f"{path}: version {record.get('version')!r} is not {VERSION}")
+        raise CheckpointError(
+            f"{path}: version {record.get('version')!r} is not {VERSION}: written by another "
+            "release of aerl-ds; use that release, or train again"
+        )
     if not isinstance(record.get("files"), dict) or not isinstance(record.get("state"), dict):
         raise CheckpointError(f"{path}: keys 'files' and 'state' must be objects")
     for name, entry in record["files"].items():

@@ -13,14 +13,15 @@ import tyro
 from rich.console import Console
 from rich.progress import track
 
+from aerl_trainer import __version__
 from aerl_trainer import config as settings
 from aerl_trainer.config import Config, ConfigError
 from aerl_trainer.evaluation import SUITES
 from aerl_trainer.evaluation import evaluate as evaluate_policies
 from aerl_trainer.learning.learner import make_network
+from aerl_trainer.policies import Policy, load_policy
 from aerl_trainer.reporting import RunDirectory, learning_curve, print_table
 from aerl_trainer.runtime.warm_up import warm_up as compile_kernels
-from aerl_trainer.solver import Policy, load_policy
 from aerl_trainer.solver import solve as solve_instance
 from aerl_trainer.training import train as run_training
 from dagsched_env import io, suites
@@ -46,11 +47,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code: 0, or 2 after a one-line error on stderr, or 130 after Ctrl-C.
     """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments == ["--version"]:
+        print(f"aerl {__version__}")
+        return 0
     try:
         app.cli(
             prog="aerl",
-            description="AERL-DS: search and learning for DAG scheduling.",
-            args=list(sys.argv[1:] if argv is None else argv),
+            description="AERL-DS: search and learning for DAG scheduling. "
+            "aerl --version prints the version.",
+            args=arguments,
             sort_subcommands=False,
         )
     except (DAGSchedError, OSError) as error:

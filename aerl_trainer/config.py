@@ -59,11 +59,11 @@ class SearchConfig:
     """The shared tree and its simulations."""
 
     budget: int = 600
-    """Simulations per task; a tree is finished when this many are done AND the next line holds."""
+    """Simulations per job; a tree is finished when this many are done AND the next line holds."""
     min_trajectories: int = 12
     """K: complete root-to-terminal paths a tree must hold, and trajectories sampled from it."""
     cap_factor: float = 4.0
-    """Safety cap on simulations per task, as a multiple of the budget."""
+    """Safety cap on simulations per job, as a multiple of the budget."""
     batch_size: int = 16
     """Leaves that an actor gathers before one evaluation."""
     c_puct: float = 1.5
@@ -75,22 +75,22 @@ class SearchConfig:
     considered_actions: int = 16
     """Root actions that sequential halving begins with."""
     best_weight: float = 0.0
-    """Q = (1 - w)·mean + w·best over an edge's completed visits. Visits that are to be learned from
-    go by the mean alone; for solving w is 1."""
+    """Q = (1 - w)·mean + w·best over an edge's completed visits: 0 where visits are learned from,
+    1 for solving."""
     backup: Literal["return", "value"] = "return"
     """What is backed up: the rewards along the path plus the leaf's value, or the value alone."""
     value_target: Literal["return", "rank"] = "return"
     """What the value head learns: the return to go, or the rank reward of the trajectory."""
-    rollout_temperature: float = 0.2
+    trajectory_temperature: float = 0.2
     """Temperature of the policy that finishes sampled trajectories below the searched part."""
     incumbent_trajectory: bool = True
     """Count the best schedule that the search found among the K trajectories."""
-    tail_weight: float = 1.0
-    """λ at the start of training: share of the list-scheduling tail in a leaf's value."""
-    tail_weight_end: float = 0.5
+    rollout_weight: float = 1.0
+    """λ at the start of training: share of the rollout in a leaf's value."""
+    rollout_weight_end: float = 0.5
     """λ at the end of its decay."""
-    tail_decay_steps: int = 4000
-    """Learner steps over which λ falls linearly."""
+    rollout_decay_steps: int = 4000
+    """Learner steps over which λ changes linearly."""
     noise_fraction: float = 0.25
     """Share of Dirichlet noise in the root's priors while training."""
     noise_concentration: float = 10.0
@@ -99,13 +99,13 @@ class SearchConfig:
     """Actions kept per node, by prior."""
     min_prior: float = 0.002
     """Actions with a smaller hand-made prior are dropped."""
-    commit_every: int = 0
-    """Placements decided at a time: selection then begins behind those of the best schedule found,
-    and n placements are decided in n / this steps over the second half of the search; 0 = always at
-    the root."""
+    fix_every: int = 0
+    """Placements per group of the fixed prefix: in the second half of the search the first
+    placements of the best schedule are fixed, one group after the other, and selection begins
+    behind them. 0 = nothing is fixed."""
     prune: bool = False
-    """Leave out what a lower bound shows to be no better than the best schedule; the visits of
-    such a search say less about the actions that it has left out."""
+    """Do not search below nodes whose pruning bound shows that they cannot improve the best
+    schedule. Visits then say less about the actions that were cut off."""
 
     def __post_init__(self) -> None:
         counts = ("budget", "min_trajectories", "batch_size", "considered_actions", "max_children")
@@ -114,12 +114,12 @@ class SearchConfig:
         _require(self.cap_factor >= 1, "search.cap_factor must be at least 1")
         _require(self.c_puct >= 0, "search.c_puct must not be negative")
         _require(self.c_puct_base > 0, "search.c_puct_base must be positive")
-        for name in ("best_weight", "tail_weight", "tail_weight_end", "noise_fraction"):
+        for name in ("best_weight", "rollout_weight", "rollout_weight_end", "noise_fraction"):
             _require(0 <= getattr(self, name) <= 1, f"search.{name} must lie in [0, 1]")
-        _require(self.rollout_temperature > 0, "search.rollout_temperature must be positive")
+        _require(self.trajectory_temperature > 0, "search.trajectory_temperature must be positive")
         _require(self.noise_concentration > 0, "search.noise_concentration must be positive")
-        _require(self.tail_decay_steps >= 0, "search.tail_decay_steps must not be negative")
-        _require(self.commit_every >= 0, "search.commit_every must not be negative")
+        _require(self.rollout_decay_steps >= 0, "search.rollout_decay_steps must not be negative")
+        _require(self.fix_every >= 0, "search.fix_every must not be negative")
         _require(0 <= self.min_prior < 1, "search.min_prior must lie in [0, 1)")
         _require(
             self.root_selection in ("puct", "gumbel"),
@@ -137,10 +137,10 @@ class SearchConfig:
     def for_solving(self, budget: int) -> "SearchConfig":
         """These settings for finding one good schedule rather than data to learn from.
 
-        A subtree is worth the best schedule in it, and the budget alone ends the search, unless it
-        proves its best schedule: beyond ``max_children`` nothing is dropped but what is shown to be
-        no better. The second half goes ever deeper along the best schedule. Whatever a network was
-        trained to, it is the makespan that counts.
+        A subtree is worth the best schedule in it. The budget alone ends the search, unless it
+        proves its best schedule: no action is dropped beyond ``max_children`` but those that a
+        bound rules out. In the second half a growing prefix of the best schedule is fixed.
+        Whatever a network was trained for, the makespan counts.
         """
         return dataclasses.replace(
             self,
@@ -150,7 +150,7 @@ class SearchConfig:
             cap_factor=1.0,
             min_prior=0.0,
             prune=True,
-            commit_every=10,
+            fix_every=10,
             backup="return",
             value_target="return",
         )
@@ -161,8 +161,8 @@ class InferenceConfig:
     """Where leaves are evaluated."""
 
     backend: Literal["auto", "server", "inline"] = "auto"
-    """Inference workers for all actors, or each actor by itself; ``auto`` measures at the start
-    which is faster. It never makes a run reproducible: that takes ``inline`` and one actor."""
+    """Inference workers for all actors, or each actor alone; ``auto`` measures at the start which
+    is faster. It never makes a run reproducible: that takes ``inline`` and one actor."""
     devices: tuple[str, ...] = ("auto",)
     """Torch devices of the inference workers, one worker each; ``auto`` alone takes every GPU, or
     the CPU where there is none. Actor a is served by worker a modulo their number."""
@@ -231,8 +231,8 @@ class LearnerConfig:
     entropy_coefficient: float = 0.001
     rank_temperature: float = 1.0
     """τ of the softmax over normalised makespans."""
-    steps_per_task: float = 4.0
-    """Upper limit of learner steps per finished task (the replay ratio)."""
+    steps_per_job: float = 4.0
+    """Upper limit of learner steps per finished job (the replay ratio)."""
     publish_interval: int = 20
     """Steps between publications of the weights to the inference workers."""
     checkpoint_interval: int = 500
@@ -241,7 +241,7 @@ class LearnerConfig:
     def __post_init__(self) -> None:
         for name in ("batch_size", "publish_interval", "checkpoint_interval"):
             _require(getattr(self, name) >= 1, f"learner.{name} must be at least 1")
-        for name in ("learning_rate", "gradient_clip", "rank_temperature", "steps_per_task"):
+        for name in ("learning_rate", "gradient_clip", "rank_temperature", "steps_per_job"):
             _require(getattr(self, name) > 0, f"learner.{name} must be positive")
         for name in ("weight_decay", "value_coefficient", "entropy_coefficient"):
             _require(getattr(self, name) >= 0, f"learner.{name} must not be negative")

@@ -49,7 +49,12 @@ class Curriculum:
         return self._generators[self._check(self._level if level is None else level)](rng)
 
     def validation_set(self, level: int, count: int, seed: int) -> list[Instance]:
-        """The same ``count`` problems of a level on every call; a longer set extends a shorter one.
+        """The same problems of a level on every call; a longer set extends a shorter one.
+
+        Args:
+            level: index of the level.
+            count: how many problems.
+            seed: of the run, ≥ 0.
 
         Raises:
             DAGSchedError: there is no such level, or the seed is negative.

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from aerl_trainer.solver import Policy, solve
+from aerl_trainer.policies import Policy
+from aerl_trainer.solver import solve
 from dagsched_env.compare import Row, compare, summarise
 from dagsched_env.instance import Instance
 from dagsched_env.schedule import Schedule

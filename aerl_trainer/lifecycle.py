@@ -1,4 +1,4 @@
-"""The life of a task: drawn from the curriculum, searched, sampled, replayed, learned from."""
+"""The life of a search job: drawn, searched, sampled, replayed, learned from."""
 
 import threading
 from collections.abc import Callable
@@ -14,14 +14,14 @@ from aerl_trainer.learning.experiences import make_experiences
 from aerl_trainer.learning.learner import Learner
 from aerl_trainer.nn.evaluator import TorchEvaluator
 from aerl_trainer.nn.network import Network
-from aerl_trainer.records import SearchReport, Task
+from aerl_trainer.records import SearchJob, SearchReport
 from aerl_trainer.runtime.pool import SearchPool
 from aerl_trainer.search.trajectories import sample_trajectories
 
-__all__ = ["LifecycleThread", "TaskLifecycle"]
+__all__ = ["LifecycleThread", "JobLifecycle"]
 
 
-class TaskLifecycle:
+class JobLifecycle:
     """Keeps the pool busy and turns finished trees into experiences.
 
     Args:
@@ -39,9 +39,9 @@ class TaskLifecycle:
         self._evaluator = TorchEvaluator(Network(config.network))
         self._fresh: tuple[npt.NDArray[np.float32], int] | None = None
         self.submitted = 0
-        """Tasks drawn so far; also the number of the next one."""
+        """Jobs drawn so far; also the number of the next one."""
         self.finished = 0
-        """Tasks that have been learned from."""
+        """Jobs that have been learned from."""
         self.simulations = 0
 
     def publish(self, weights: npt.NDArray[np.float32], version: int) -> None:
@@ -52,30 +52,30 @@ class TaskLifecycle:
     def advance(self, timeout: float) -> SearchReport | None:
         """Fill the pool and harvest at most one finished tree; None if there was none in time."""
         while self._pool.free > 0:
-            self._pool.submit(self._draw_task(), self._learner.tail_weight)
+            self._pool.submit(self._draw_job(), self._learner.rollout_weight)
         finished = self._pool.wait(timeout)
         if finished is None:
             return None
         self._load_fresh()
         trajectories = sample_trajectories(
-            finished.task.instance,
+            finished.job.instance,
             finished.tree.arrays,
             self._evaluator,
             self._config.search,
-            seeding.generator(finished.task.seed, "trajectories"),
+            seeding.generator(finished.job.seed, "trajectories"),
         )
         self._pool.release(finished)
-        self._learner.add(make_experiences(finished.task.instance, trajectories, self._config))
+        self._learner.add(make_experiences(finished.job.instance, trajectories, self._config))
         self.simulations += finished.report.simulations
         self.finished += 1
         return finished.report
 
     def state_dict(self) -> dict[str, Any]:
-        """Counters as JSON values; trees in flight are drawn again after a resume."""
+        """Counters as JSON values; jobs in flight are drawn again after a resume."""
         return {"finished": self.finished, "simulations": self.simulations}
 
     def load_state_dict(self, record: dict[str, Any]) -> None:
-        """Go on behind the last task that was learned from."""
+        """Go on behind the last job that was learned from."""
         self.finished = self.submitted = int(record["finished"])
         self.simulations = int(record["simulations"])
 
@@ -89,26 +89,26 @@ class TaskLifecycle:
         if fresh is not None and fresh[1] != self._evaluator.version:
             self._evaluator.load(*fresh)
 
-    def _draw_task(self) -> Task:
+    def _draw_job(self) -> SearchJob:
         """The next problem: a function of the run's seed, its number and the curriculum's level."""
+        # "task" was the word for a job: another name here would change what a seed means.
         rng = seeding.generator(self._config.run.seed, "task", self.submitted)
-        level = self._curriculum.level
-        instance = self._curriculum.make_instance(rng, level)
-        task = Task(self.submitted, level, instance, seed=int(rng.integers(2**31)))
+        instance = self._curriculum.make_instance(rng)
+        job = SearchJob(self.submitted, instance, seed=int(rng.integers(2**31)))
         self.submitted += 1
-        return task
+        return job
 
 
 class LifecycleThread(threading.Thread):
-    """Runs a TaskLifecycle beside the learner.
+    """Runs a JobLifecycle beside the learner.
 
     Args:
         lifecycle: advanced until ``stop``.
         observe: called in this thread with each report.
     """
 
-    def __init__(self, lifecycle: TaskLifecycle, observe: Callable[[SearchReport], None]) -> None:
-        super().__init__(name="task-lifecycle", daemon=True)
+    def __init__(self, lifecycle: JobLifecycle, observe: Callable[[SearchReport], None]) -> None:
+        super().__init__(name="job-lifecycle", daemon=True)
         self._lifecycle, self._observe = lifecycle, observe
         self._stopping = threading.Event()
         self._progress = threading.Event()
@@ -127,7 +127,7 @@ class LifecycleThread(threading.Thread):
             self._progress.set()
 
     def wait_for_progress(self, timeout: float) -> None:
-        """Sleep until a task is finished, at most ``timeout`` s; raises what ended the thread."""
+        """Sleep until a job is finished, at most ``timeout`` s; raises what ended the thread."""
         self._progress.wait(timeout)
         self._progress.clear()
         if self.error is not None:

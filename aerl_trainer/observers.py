@@ -51,10 +51,17 @@ class RunObserver:
         return self._earlier_s + time.monotonic() - self._started
 
     def resume(self, step: int, time_s: float, level: int, counters: _Counters) -> None:
-        """Go on with the clock, the counters and the records of an earlier part of the run."""
+        """Continue the clock, the counters and the records of an earlier part of the run.
+
+        Args:
+            step: learner steps so far.
+            time_s: seconds of training so far.
+            level: of the curriculum.
+            counters: of the jobs so far.
+        """
         self._earlier_s = time_s
         self._mark = (self._started, counters.simulations, self._mark[2])
-        self._show(step=step, tasks=counters.finished, level=level)
+        self._show(step=step, jobs=counters.finished, level=level)
         self._log = self._open_log(step)
 
     def __enter__(self) -> "RunObserver":
@@ -74,21 +81,33 @@ class RunObserver:
         if self._log is not None:
             self._log.close()
 
-    def trained(self, report: TrainReport, tasks: int) -> None:
+    def trained(self, report: TrainReport, jobs: int) -> None:
         """One learner step."""
         self._record("train", **dataclasses.asdict(report))
-        self._show(step=report.step, tasks=tasks, loss=report.loss)
+        self._show(step=report.step, jobs=jobs, loss=report.loss)
 
     def searched(self, report: SearchReport, step: int, counters: _Counters) -> None:
-        """One finished tree."""
+        """One finished tree.
+
+        Args:
+            report: what happened on it.
+            step: learner steps so far.
+            counters: of the jobs, this one included.
+        """
         self._record("search", step=step, **dataclasses.asdict(report))
         now = time.monotonic()
         if now - self._mark[0] >= RATE_WINDOW_S or self._status.simulations_per_s is None:
             self._measure(now, step, counters.simulations)
-        self._show(tasks=counters.finished)
+        self._show(jobs=counters.finished)
 
     def validated(self, report: EvalReport, promoted: bool, level: int) -> None:
-        """One validation, and the curriculum's level after it."""
+        """One validation.
+
+        Args:
+            report: its result.
+            promoted: whether it led to a promotion.
+            level: of the curriculum after it.
+        """
         self._record("validation", promoted=promoted, **dataclasses.asdict(report))
         self._show(step=report.step, slr_vs_heft=report.slr_vs_heft, level=level)
         if promoted:
@@ -96,9 +115,9 @@ class RunObserver:
                 f"step {report.step}: level {report.level + 1} mastered, on to level {level + 1}"
             )
 
-    def tick(self, tasks: int) -> None:
+    def tick(self, jobs: int) -> None:
         """Nothing has happened for a while."""
-        self._show(tasks=tasks)
+        self._show(jobs=jobs)
 
     def _measure(self, now: float, step: int, simulations: int) -> None:
         """Show and record the rates since the last time."""
@@ -141,7 +160,7 @@ class RunObserver:
 def _each_worker(
     before: InferenceTotals, after: InferenceTotals, seconds: float
 ) -> dict[str, dict[str, float]]:
-    """Rates of each worker that did anything, by its number; empty where there is but one."""
+    """Rates of each worker that evaluated anything, by its number; empty for a single worker."""
     workers = after.counts.shape[0]
     rates = [rates_between(before.of(w), after.of(w), seconds) for w in range(workers)]
     if workers == 1:

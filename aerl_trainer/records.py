@@ -7,16 +7,15 @@ import numpy.typing as npt
 
 from dagsched_env.instance import Instance
 
-__all__ = ["EvalReport", "Experience", "SearchReport", "Task", "TrainReport", "Trajectory"]
+__all__ = ["EvalReport", "Experience", "SearchJob", "SearchReport", "TrainReport", "Trajectory"]
 
 
 @dataclass(frozen=True)
-class Task:
+class SearchJob:
     """One problem for the actors to search together."""
 
     id: int
-    level: int
-    """Curriculum level that it was drawn from."""
+    """Number of the job in its run."""
     instance: Instance
     seed: int
     """Root of all randomness of its search."""
@@ -26,12 +25,12 @@ class Task:
 class SearchReport:
     """What happened on one finished tree."""
 
-    task_id: int
+    job_id: int
     simulations: int
     simulations_by_actor: tuple[int, ...]
     """How the actors shared them; sums to ``simulations``."""
     interleaving: tuple[tuple[int, int], ...]
-    """(actor, simulations) of the latest 1024 mini-batches, in the order of their commits."""
+    """(actor, simulations) of the latest 1024 mini-batches, in the order of their backup."""
     terminal_paths: int
     nodes: int
     best_makespan: float
@@ -53,8 +52,6 @@ class Trajectory:
     """Per searched state from the root: the actions ``t * p + q`` that the search considered."""
     policies: tuple[npt.NDArray[np.float32], ...]
     """Per searched state: the visit distribution over its candidates."""
-    lower_bounds: npt.NDArray[np.float64]
-    """``[n + 1]`` the simulator's lower bound before each action and at the end (time)."""
     makespan: float
     """True makespan from the deterministic simulator (time)."""
 
@@ -64,20 +61,19 @@ class Experience:
     """One state of a trajectory with its training targets."""
 
     instance: Instance
-    """Shared by all experiences of one task."""
+    """Shared by all experiences of one job."""
     actions: npt.NDArray[np.int32]
     """``[n, 2]`` the whole trajectory; the state is the one after its first ``depth`` actions."""
     depth: int
     candidates: npt.NDArray[np.int32]
-    """``[c]`` actions ``t * p + q`` with a search policy; empty below the searched part."""
+    """``[c]`` actions ``t * p + q`` that the target policy is over; below the searched part the
+    one action that the trajectory takes."""
     policy: npt.NDArray[np.float32]
-    """``[c]`` visit distribution."""
+    """``[c]`` target: the visit distribution; 1 for the only action below the searched part."""
     reward: float
     """Value-weighted softmax rank reward of the trajectory among its siblings."""
     weight: float
     """K times its softmax weight: the elite emphasis, mean 1 over the siblings."""
-    return_to_go: float
-    """Sum of the environment's rewards from this state on, ``(LB(s) - makespan) / CP_MIN``."""
     makespan: float
 
 

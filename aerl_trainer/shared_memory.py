@@ -40,8 +40,8 @@ SEGMENTS = Path("/dev/shm")  # where Linux keeps shared memory by name
 NAME = re.compile(rf"(sem\.)?{PREFIX}-(?P<pid>\d+)-(?P<started>\d+)-(?P<space>\d+)-\d+-[\w-]+")
 ALIGNMENT = 64
 YIELDS = 100
-"""Tries before a process goes to sleep for a lock: to wake up takes longer than most owners do. In
-between, whoever else wants the processor has it, so that nothing is lost where there are few."""
+"""Tries before a process sleeps for a lock: waking up takes longer than most owners hold it.
+Between two tries it yields the processor to other processes."""
 _serial = itertools.count()
 
 ArraySpec = tuple[tuple[int, ...], npt.DTypeLike]
@@ -132,7 +132,7 @@ class SharedBlock:
 class LocalBlock:
     """The same interface on private memory, for a search by a single process.
 
-    A mapping of its own: the allocator would write zeros to all of it where it uses memory again.
+    It is mapped anew: numpy's allocator would write zeros to all of it where it reuses memory.
     """
 
     handle = None

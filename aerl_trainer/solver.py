@@ -1,4 +1,4 @@
-"""Anytime solver: the search alone, or guided by a trained network."""
+"""Anytime solver: tree search, alone or guided by a trained network, then annealing."""
 
 import dataclasses
 import math
@@ -6,23 +6,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
-from aerl_trainer import checkpoint as checkpoints
-from aerl_trainer import config as settings
-from aerl_trainer.checkpoint import CheckpointError
 from aerl_trainer.config import Config
-from aerl_trainer.nn.evaluator import TorchEvaluator, flat_weights
-from aerl_trainer.nn.network import Network
-from aerl_trainer.records import Task
-from aerl_trainer.runtime.actor import COLLISION_WAIT_S
-from aerl_trainer.runtime.local import ProcessPool
-from aerl_trainer.runtime.processes import Backend
+from aerl_trainer.policies import Policy, evaluator_of, load_policy, rollout_weight_of
+from aerl_trainer.records import SearchJob
+from aerl_trainer.runtime.joint_search import search_together
 from aerl_trainer.search.alone import search_alone
-from aerl_trainer.search.commitment import descend
-from aerl_trainer.search.leaves import Evaluator, PriorEvaluator, allocate_leaves
-from aerl_trainer.search.tree import SIMS_DONE, WRITER, SharedTree, cut_off
-from aerl_trainer.search.worker import SearchWorker
+from aerl_trainer.search.summary import Found, found_in
+from aerl_trainer.search.tree import cut_off
 from aerl_trainer.seeding import generator
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
@@ -30,7 +21,7 @@ from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import best_of_portfolio
 from dagsched_env.schedulers.simulated_annealing import Cooling, MoveRules, run_chains
 
-__all__ = ["Policy", "SolveResult", "load_policy", "solve"]
+__all__ = ["SolveResult", "solve"]
 
 DEFAULT_SIMULATIONS = 10_000
 SEARCH_SHARE = 0.05
@@ -62,35 +53,6 @@ class SolveResult:
     """No schedule is shorter than this one, by more than 1e-9 of its makespan: proved."""
     simulations: int
     elapsed_s: float
-
-
-class Policy(NamedTuple):
-    """A trained network with the settings that it was trained under."""
-
-    network: Network
-    config: Config
-    tail_weight: float
-
-
-def load_policy(directory: str | Path) -> Policy:
-    """Read the network of a checkpoint, a run directory, or its ``checkpoints`` folder.
-
-    Of a run, the ``last`` checkpoint is taken: ``best`` is the best of the greedy policy, which
-    says little about how well a network guides the search.
-
-    Raises:
-        CheckpointError: there is no checkpoint, or it cannot be read.
-    """
-    source = _find_checkpoint(Path(directory))
-    saved = checkpoints.load(source)
-    try:
-        config = settings.from_dict(saved.state["config"])
-        network = Network(config.network)
-        network.load_state_dict(saved.tensors["model"])
-        return Policy(network, config, float(saved.state["tail_weight"]))
-    except (KeyError, TypeError, RuntimeError) as error:
-        reason = str(error).splitlines()[0]
-        raise CheckpointError(f"{source}: not the checkpoint of a run: {reason}") from None
 
 
 def solve(
@@ -135,8 +97,8 @@ def solve(
     policy = checkpoint if isinstance(checkpoint, Policy | None) else load_policy(checkpoint)
     config = _solve_config(policy, budget_s, simulations, actors)
     clock = _Clock(None if budget_s is None else started + budget_s, anneal)
-    search = _search_alone if actors == 1 else _search_together
-    found = search(instance, policy, config, seed, clock)
+    search = _search_by_itself if actors == 1 else search_together
+    found = search(SearchJob(0, instance, seed), policy, config, clock.spent)
     schedule = found.schedule
     if anneal and found.lower_bound < cut_off(schedule.makespan):
         schedule = _improve(instance, found, clock.left_s, seed, actors)
@@ -150,17 +112,6 @@ def solve(
         simulations=found.simulations,
         elapsed_s=time.perf_counter() - started,
     )
-
-
-class _Found(NamedTuple):
-    """What one of the two ways to search comes back with."""
-
-    schedule: Schedule
-    lower_bound: float
-    """As proved by the tree (time)."""
-    simulations: int
-    by_count: bool
-    """It ended by the number of simulations, and was not short of time."""
 
 
 class _Clock:
@@ -178,9 +129,9 @@ class _Clock:
         self._search_s = math.inf
 
     def spent(self) -> float:
-        """Share of the tree search's time that is gone; from 1 on it is over.
+        """Used share of the tree search's time; at 1 the search ends.
 
-        The first call starts it: what comes before, such as the list schedules, is not its own.
+        The clock starts at the first call, so that the list schedules before it do not count.
         """
         now = time.perf_counter()
         if self._started is None:
@@ -196,68 +147,23 @@ class _Clock:
         return None if self._deadline is None else self._deadline - time.perf_counter()
 
 
-def _search_alone(
-    instance: Instance, policy: Policy | None, config: Config, seed: int, clock: _Clock
-) -> _Found:
+def _search_by_itself(
+    job: SearchJob, policy: Policy | None, config: Config, spent: Callable[[], float]
+) -> Found:
     tree, _ = search_alone(
-        Task(0, 0, instance, seed),
-        _evaluator(policy),
+        job,
+        evaluator_of(policy),
         config.search,
-        tail_weight=_tail_weight(policy),
+        rollout_weight=rollout_weight_of(policy),
         explore=False,
-        incumbent=best_of_portfolio(instance),
-        spent=clock.spent,
+        incumbent=best_of_portfolio(job.instance),
+        spent=spent,
     )
-    return _found_in(tree, instance)
-
-
-def _search_together(
-    instance: Instance, policy: Policy | None, config: Config, seed: int, clock: _Clock
-) -> _Found:
-    """Share the tree with child processes; this one searches too, from the first moment on."""
-    children = config.run.actors - 1
-    config = dataclasses.replace(config, run=dataclasses.replace(config.run, actors=children))
-    backend: Backend = "prior" if policy is None else "inline"
-    tail_weight = _tail_weight(policy)
-    task = Task(0, 0, instance, seed)
-    pool = ProcessPool(config, instance.n_tasks, backend=backend, explore=False, guests=1)
-    try:
-        if policy is not None:
-            pool.publish(flat_weights(policy.network))
-        known = best_of_portfolio(instance)
-        pool.submit(task, tail_weight, known)
-        worker = SearchWorker(
-            children,
-            task,
-            pool.tree(0),
-            allocate_leaves(config.search.batch_size, config.search.max_children),
-            _evaluator(policy),
-            config.search,
-            explore=False,
-            network=policy is not None,
-        )
-        try:
-            _work_as_guest(worker, pool, tail_weight, clock.spent)
-        finally:
-            pool.halt()  # whatever they do: the annealing wants their cores, or nobody waits
-        if worker.tree.counter(WRITER) != 0:  # one died in mid-write: it may hold half a schedule
-            return _Found(known, -math.inf, worker.tree.counter(SIMS_DONE), by_count=False)
-        return _found_in(worker.tree, instance)
-    finally:
-        pool.close()
-
-
-def _found_in(tree: SharedTree, instance: Instance) -> _Found:
-    return _Found(
-        tree.incumbent(instance.n_tasks, algorithm="aerl"),
-        tree.lower_bound,
-        tree.counter(SIMS_DONE),
-        by_count=tree.outcome in ("complete", "cap"),
-    )
+    return found_in(tree, job.instance)
 
 
 def _improve(
-    instance: Instance, found: _Found, left_s: float | None, seed: int, actors: int
+    instance: Instance, found: Found, left_s: float | None, seed: int, actors: int
 ) -> Schedule:
     """The schedule found or a better one, by annealing in the time or moves that are left."""
     if left_s is not None and left_s <= 0:
@@ -280,29 +186,6 @@ def _improve(
     return dataclasses.replace(annealed, algorithm=found.schedule.algorithm)
 
 
-def _work_as_guest(
-    worker: SearchWorker, pool: ProcessPool, tail_weight: float, spent: Callable[[], float]
-) -> None:
-    """Search beside the pool's actors until the end; the pool starts a broken tree again."""
-    tree = worker.tree
-    while tree.outcome in ("running", "broken") and (share := spent()) < 1.0:
-        if worker.run_batch(tail_weight) == 0:
-            time.sleep(COLLISION_WAIT_S)
-        descend(worker, share)
-        pool.tend()
-
-
-def _tail_weight(policy: Policy | None) -> float:
-    """λ; a value head that has learned rank rewards knows nothing of makespans."""
-    if policy is None or policy.config.search.value_target == "rank":
-        return 1.0
-    return policy.tail_weight
-
-
-def _evaluator(policy: Policy | None) -> Evaluator:
-    return PriorEvaluator() if policy is None else TorchEvaluator(policy.network)
-
-
 def _solve_config(
     policy: Policy | None, budget_s: float | None, simulations: int | None, actors: int
 ) -> Config:
@@ -321,11 +204,3 @@ def _check(budget_s: float | None, simulations: int | None, actors: int) -> None
         raise DAGSchedError(f"simulations is {simulations}: it must be at least 1")
     if actors < 1:
         raise DAGSchedError(f"actors is {actors}: it must be at least 1")
-
-
-def _find_checkpoint(directory: Path) -> Path:
-    for parent in (directory / "checkpoints", directory):
-        for name in ("last", "best"):
-            if checkpoints.exists(parent / name):
-                return parent / name
-    return directory

@@ -1,4 +1,4 @@
-"""A training run: learner, task lifecycle, validator and curriculum at work together."""
+"""A training run: learner, job lifecycle, validator and curriculum at work together."""
 
 import contextlib
 import signal
@@ -15,13 +15,14 @@ from aerl_trainer import config as settings
 from aerl_trainer.config import Config
 from aerl_trainer.curriculum import Curriculum
 from aerl_trainer.learning.learner import Learner
-from aerl_trainer.lifecycle import LifecycleThread, TaskLifecycle
+from aerl_trainer.lifecycle import JobLifecycle, LifecycleThread
 from aerl_trainer.nn.evaluator import TorchEvaluator
 from aerl_trainer.nn.network import Network
 from aerl_trainer.observers import RunObserver
+from aerl_trainer.records import SearchReport
 from aerl_trainer.reporting import RunDirectory
-from aerl_trainer.runtime.local import ProcessPool
 from aerl_trainer.runtime.pool import LockstepPool, SearchPool
+from aerl_trainer.runtime.process_pool import ProcessPool
 from aerl_trainer.validator import Validator
 from dagsched_env.errors import DAGSchedError
 
@@ -34,7 +35,7 @@ class TrainingResult(NamedTuple):
     """How a run ended."""
 
     steps: int
-    tasks: int
+    jobs: int
     interrupted: bool
 
 
@@ -94,7 +95,7 @@ class _Run:
         self._judge = TorchEvaluator(Network(config.network))
         self.pool = _make_pool(config, directory)
         stack.callback(self.pool.close)
-        self.lifecycle = TaskLifecycle(config, self.pool, self.learner, self.curriculum)
+        self.lifecycle = JobLifecycle(config, self.pool, self.learner, self.curriculum)
         self.observer = stack.enter_context(RunObserver(config, directory, self.pool.stats))
         self._thread: LifecycleThread | None = None
         if not isinstance(self.pool, LockstepPool):
@@ -123,13 +124,13 @@ class _Run:
             if report.step % config.learner.checkpoint_interval == 0:
                 self.save("last")
         if self._thread is not None:
-            self._thread.stop()  # the task in its hands belongs to this run
+            self._thread.stop()  # the job in its hands belongs to this run
 
     def save(self, name: str) -> None:
         """Write the checkpoint ``name``."""
         state = {
             "config": settings.to_dict(self.config),
-            "tail_weight": self.learner.tail_weight,
+            "rollout_weight": self.learner.rollout_weight,
             "curriculum": self.curriculum.state_dict(),
             "lifecycle": self.lifecycle.state_dict(),
             "time_s": self.observer.elapsed_s,
@@ -152,7 +153,7 @@ class _Run:
 
     def _may_step(self) -> bool:
         """There is enough experience, and the learner is not ahead of the replay ratio."""
-        allowed = self.config.learner.steps_per_task * self.lifecycle.finished
+        allowed = self.config.learner.steps_per_job * self.lifecycle.finished
         return self.learner.ready and self.learner.steps < allowed
 
     def _wait_for_experience(self) -> None:
@@ -162,7 +163,7 @@ class _Run:
         elif report := self.lifecycle.advance(timeout=0.0):
             self._observe_search(report)
 
-    def _observe_search(self, report: Any) -> None:
+    def _observe_search(self, report: SearchReport) -> None:
         self.observer.searched(report, self.learner.steps, self.lifecycle)
 
     def _publish(self) -> None:
@@ -176,7 +177,7 @@ class _Run:
             self._judge,
             level=level,
             step=self.learner.steps,
-            tail_weight=self.learner.tail_weight,
+            rollout_weight=self.learner.rollout_weight,
         )
         promoted = self.curriculum.observe(report.slr_vs_heft)
         self.observer.validated(report, promoted, self.curriculum.level)

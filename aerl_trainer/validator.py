@@ -1,6 +1,6 @@
 """Judges the network on fixed problems: its greedy policy, and a short search that it guides.
 
-Neither explores: no root noise, and the randomness of the tails is the same every time.
+Neither explores: there is no root noise, and the rollouts draw the same numbers every time.
 """
 
 import time
@@ -9,9 +9,9 @@ import numpy as np
 
 from aerl_trainer.config import Config
 from aerl_trainer.curriculum import Curriculum
-from aerl_trainer.records import EvalReport, Task
+from aerl_trainer.encoding.evaluator import Evaluator
+from aerl_trainer.records import EvalReport, SearchJob
 from aerl_trainer.search.alone import search_alone
-from aerl_trainer.search.leaves import Evaluator
 from aerl_trainer.search.trajectories import complete_by_policy
 from dagsched_env.compare import summarise
 from dagsched_env.instance import Instance
@@ -23,7 +23,13 @@ __all__ = ["Validator", "greedy_schedule"]
 
 
 def greedy_schedule(instance: Instance, evaluator: Evaluator, config: Config) -> Schedule:
-    """The schedule of the policy's most probable action in every state."""
+    """The schedule of the policy's most probable action in every state.
+
+    Args:
+        instance: the problem.
+        evaluator: gives the policy.
+        config: of the run; says which candidates the policy chooses among.
+    """
     state = State(instance)
     complete_by_policy(instance, [state], [[]], evaluator, config.search, None)
     return state.schedule(algorithm="policy")
@@ -42,7 +48,7 @@ class Validator:
         self._sets: dict[int, tuple[list[Instance], list[float], list[float]]] = {}
 
     def evaluate(
-        self, evaluator: Evaluator, *, level: int, step: int, tail_weight: float
+        self, evaluator: Evaluator, *, level: int, step: int, rollout_weight: float
     ) -> EvalReport:
         """Schedule the set of ``level`` and compare with HEFT and the best scheduler.
 
@@ -50,7 +56,7 @@ class Validator:
             evaluator: the network.
             level: whose problems.
             step: of the learner, for the report.
-            tail_weight: λ of the guided search.
+            rollout_weight: λ of the guided search.
         """
         instances, heft, best = self._set(level)
         started = time.perf_counter()
@@ -67,7 +73,7 @@ class Validator:
             ties=row.ties,
             losses=row.losses,
             seconds_per_instance=elapsed / len(instances),
-            guided_vs_heft=self._guided(instances, heft, evaluator, tail_weight),
+            guided_vs_heft=self._guided(instances, heft, evaluator, rollout_weight),
         )
 
     def _guided(
@@ -75,13 +81,15 @@ class Validator:
         instances: list[Instance],
         heft: list[float],
         evaluator: Evaluator,
-        tail_weight: float,
+        rollout_weight: float,
     ) -> float:
         config = self._config.search.for_solving(self._config.validator.guided_simulations)
         ratios = []
         for number, (instance, reference) in enumerate(zip(instances, heft, strict=True)):
-            task = Task(number, 0, instance, seed=number)
-            tree, _ = search_alone(task, evaluator, config, tail_weight=tail_weight, explore=False)
+            job = SearchJob(number, instance, seed=number)
+            tree, _ = search_alone(
+                job, evaluator, config, rollout_weight=rollout_weight, explore=False
+            )
             ratios.append(tree.best_makespan / reference)
             tree.close()
         return float(np.mean(ratios))

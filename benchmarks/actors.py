@@ -16,8 +16,8 @@ import numpy as np
 from problems import draw, spread
 
 from aerl_trainer.config import Config
-from aerl_trainer.records import SearchReport, Task
-from aerl_trainer.runtime.local import ProcessPool
+from aerl_trainer.records import SearchJob, SearchReport
+from aerl_trainer.runtime.process_pool import ProcessPool
 from dagsched_env import Instance
 
 SIZES = ((30, 4, 10_000), (100, 8, 5000))
@@ -45,7 +45,7 @@ def open_pool(n: int, actors: int, simulations: int) -> ProcessPool:
 def search(pools: Sequence[ProcessPool], instance: Instance, seed: int) -> list[SearchReport]:
     """One search in each pool, all at once."""
     for pool in pools:
-        pool.submit(Task(0, 0, instance, seed), 1.0)
+        pool.submit(SearchJob(0, instance, seed), 1.0)
     reports = []
     for pool in pools:
         finished = pool.wait(600.0)

@@ -3,7 +3,7 @@
     python benchmarks/inference.py [--seconds 3] [--fixed-ms 2] [--leaf-ms 0.01]
         [--picture docs/inference_scaling.png]
 
-Arena, clients and server are the real ones, in processes of their own; only the two ends sleep
+Request slots, clients and server are the real ones, in separate processes; only the two ends sleep
 instead of computing: the evaluator for ``fixed + leaf x leaves`` as a GPU call does, an actor for
 as long as the real search takes on this machine to gather its leaves. So a machine of two cores
 shows what the transport and the batching give to many actors.
@@ -21,12 +21,12 @@ from typing import NamedTuple
 import numpy as np
 
 from aerl_trainer.config import Config, InferenceConfig
-from aerl_trainer.inference.arena import Arena
-from aerl_trainer.inference.choice import take_timings
+from aerl_trainer.inference.backend_choice import take_timings
 from aerl_trainer.inference.client import InferenceClient
 from aerl_trainer.inference.metrics import InferenceRates, rates_between
-from aerl_trainer.inference.server import InferenceServer
+from aerl_trainer.inference.request_slots import RequestSlots
 from aerl_trainer.inference.weights import WeightBuffer
+from aerl_trainer.inference.worker import InferenceWorker
 from aerl_trainer.nn.evaluator import Request
 from dagsched_env import Instance
 from dagsched_env.generators import TopcuogluGenerator
@@ -79,7 +79,7 @@ class SleepingEvaluator:
     def evaluate_requests(self, requests: Sequence[Request]) -> int:
         time.sleep(self._scene.latency(sum(request.count for request in requests)))
         for request in requests:
-            leaves, count = request.leaves, request.count
+            leaves, count = request.states, request.count
             leaves.logits[:count] = 0.0
             leaves.prediction[:count] = leaves.value[:count]
         return self.version
@@ -93,41 +93,41 @@ class Row(NamedTuple):
     ideal: float
 
 
-def act(arena: Arena, actor: int, instance: Instance, think: float) -> None:
+def act(slots: RequestSlots, actor: int, instance: Instance, think: float) -> None:
     """Body of an actor: search, ask, check that the answer is to this question."""
     parent = os.getppid()
-    client = InferenceClient(arena, actor, 0, lambda: os.getppid() == parent)
-    leaves, question = arena.leaves[actor], actor
+    client = InferenceClient(slots, actor, 0, lambda: os.getppid() == parent)
+    leaves, question = slots.states[actor], actor
     while True:
         time.sleep(think)
         leaves.value[:] = question
         client.evaluate(instance, leaves, BATCH)
         if (leaves.prediction != question).any():
             raise RuntimeError(f"actor {actor} got the answer to another request")
-        question = (question + arena.actors) % 2**20
+        question = (question + slots.actors) % 2**20
 
 
 def run(scene: Scene, actors: int, seconds: float, config: InferenceConfig) -> Row:
     """Let so many actors work for a while; what the server counts after a warm-up."""
     instance = TopcuogluGenerator(n_tasks=N_TASKS, n_processors=4)(np.random.default_rng(0))
-    arena = Arena.create(multiprocessing.get_context("spawn"), actors, BATCH, WIDTH)
+    slots = RequestSlots.create(multiprocessing.get_context("spawn"), actors, BATCH, WIDTH)
     weights = WeightBuffer.create(1)
     here, there = FORK.Pipe()
     here.send((0, instance))
-    server = InferenceServer(
-        arena, 0, weights, SleepingEvaluator(scene), there, config, lambda: True
+    server = InferenceWorker(
+        slots, 0, weights, SleepingEvaluator(scene), there, config, lambda: True
     )
     children = [FORK.Process(target=server.serve, daemon=True)]
     for actor in range(actors):
-        arguments = (arena, actor, instance, scene.think)
+        arguments = (slots, actor, instance, scene.think)
         children.append(FORK.Process(target=act, args=arguments, daemon=True))
     try:
         for child in children:
             child.start()
         time.sleep(WARM_UP_S)
-        before, started = arena.totals(), time.monotonic()
+        before, started = slots.totals(), time.monotonic()
         time.sleep(seconds)
-        rates = rates_between(before, arena.totals(), time.monotonic() - started)
+        rates = rates_between(before, slots.totals(), time.monotonic() - started)
         if rates is None or not all(child.is_alive() for child in children):
             raise SystemExit(f"{actors} actors: nothing was answered, or a process has died")
         return Row(actors, rates, scene.ideal(actors))
@@ -135,7 +135,7 @@ def run(scene: Scene, actors: int, seconds: float, config: InferenceConfig) -> R
         for child in children:
             child.kill()
             child.join()
-        arena.close()
+        slots.close()
         weights.close()
 
 

@@ -24,10 +24,10 @@ from plain_search import EdgeTree, NodeTree, Store, clear, incumbent, search
 from problems import draw
 
 from aerl_trainer.config import Config, SearchConfig
-from aerl_trainer.records import Task
-from aerl_trainer.runtime.local import ProcessPool
+from aerl_trainer.encoding.evaluator import PriorEvaluator
+from aerl_trainer.records import SearchJob
+from aerl_trainer.runtime.process_pool import ProcessPool
 from aerl_trainer.search.alone import search_alone
-from aerl_trainer.search.leaves import PriorEvaluator
 from dagsched_env import Instance
 
 PATIENCE_S = 600.0
@@ -52,7 +52,7 @@ def run_ours(instance: Instance, settings: SearchConfig, actors: int, rounds: in
     runs = []
     try:
         for seed in range(rounds + 1):
-            pool.submit(Task(0, 0, instance, seed), 1.0)
+            pool.submit(SearchJob(0, instance, seed), 1.0)
             finished = pool.wait(PATIENCE_S)
             assert finished is not None, f"no tree within {PATIENCE_S} s"
             report = finished.report
@@ -155,8 +155,8 @@ def measure_quality(settings: SearchConfig, instances: int) -> None:
     """Makespans of both codes of the search, at equal simulations."""
     ratios = []
     for i in range(1, instances + 1):
-        instance, task = draw(30, 4, 1.0, i), Task(0, 0, draw(30, 4, 1.0, i), i)
-        tree, _ = search_alone(task, PriorEvaluator(), settings, tail_weight=1.0, explore=False)
+        instance, task = draw(30, 4, 1.0, i), SearchJob(0, draw(30, 4, 1.0, i), i)
+        tree, _ = search_alone(task, PriorEvaluator(), settings, rollout_weight=1.0, explore=False)
         ratios.append(run_plain(instance, settings, i).makespan / tree.best_makespan)
     error = np.std(ratios) / np.sqrt(instances)
     print(f"makespan, rival / ours, {instances} graphs: {np.mean(ratios):.4f} ± {error:.4f}")

@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from math import inf
 
-from aerl_trainer.search.context import make_context
+from aerl_trainer.search.problem import search_problem
 from dagsched_env import Instance
 
 __all__ = ["Partial", "Problem"]
@@ -13,12 +13,13 @@ class Problem:
     """An instance in lists, with what the search knows of it beforehand."""
 
     def __init__(self, instance: Instance) -> None:
-        context = make_context(instance)
+        problem = search_problem(instance)
+        context = problem.encoding
         self.n, self.p = instance.comp.shape
         self.comp, self.latency = instance.comp.tolist(), instance.latency.tolist()
         self.inv_bandwidth = instance.inv_bandwidth.tolist()
         self.rank_u, self.oct = context.rank_u.tolist(), context.oct.tolist()
-        self.cp_min, self.sigma = context.cp_min, context.tail_sigma
+        self.cp_min, self.sigma = context.cp_min, problem.rollout_sigma
         self.rank_scale = context.rank_scale
         self.eligible = [[q for q, cost in enumerate(row) if cost < inf] for row in self.comp]
         self.inputs: list[list[tuple[int, float]]] = [[] for _ in range(self.n)]

@@ -1,6 +1,6 @@
 """The search of ``aerl_trainer`` in plain Python, on any mapping; no benchmark itself.
 
-Selection (WU-UCT, min-max Q), hand-made prior, randomised tails, expansion, backup and solved
+Selection (WU-UCT, min-max Q), hand-made prior, rollouts, expansion, backup and solved
 subtrees are those of ``aerl_trainer.search`` without a network, one leaf at a time. Entries are
 taken out of the mapping, changed and put back, as a ``multiprocessing.Manager().dict()`` wants it.
 """
@@ -21,7 +21,7 @@ from dagsched_env import Schedule
 __all__ = ["EdgeTree", "NodeTree", "Store", "clear", "incumbent", "search"]
 
 COLLISION_WAIT_S = 0.0005
-NOISE_POOL = 1 << 14
+NOISE_LENGTH = 1 << 14
 SHARPNESS = 10.0  # of the prior
 RANGE_FLOOR = 1e-3  # of Q, in SLR
 TOTALS, INCUMBENT = "totals", "incumbent"
@@ -141,7 +141,7 @@ def select(
     return path
 
 
-def commit(tree: EdgeTree, path: Path, edges: list[Edge], leaf: Partial) -> None:
+def expand_and_back_up(tree: EdgeTree, path: Path, edges: list[Edge], leaf: Partial) -> None:
     """Expand a leaf, count the visit on every edge of its path, keep the best schedule."""
     makespan = max(leaf.finish)
     value = 1 - makespan / leaf.problem.cp_min
@@ -191,7 +191,7 @@ def search(
     """One actor: simulate until the budget is spent, with the draws of the actor it imitates."""
     rng = generator(seed, "actor", actor)
     draws = problem.n + problem.n * problem.p
-    pool = rng.standard_normal(NOISE_POOL + draws).tolist()
+    pool = rng.standard_normal(NOISE_LENGTH + draws).tolist()
     while True:
         with lock:
             totals = tree.store[TOTALS]
@@ -203,7 +203,7 @@ def search(
             continue
         leaf = Partial(problem, path)
         edges = candidates(leaf, settings) if leaf.ready else []
-        offset = int(rng.integers(NOISE_POOL))
+        offset = int(rng.integers(NOISE_LENGTH))
         leaf.complete(pool[offset : offset + draws])
         with lock:
-            commit(tree, path, edges, leaf)
+            expand_and_back_up(tree, path, edges, leaf)

@@ -26,11 +26,11 @@ from timing import best_in_turn
 
 from aerl_trainer import solve
 from aerl_trainer.config import Config, SearchConfig
+from aerl_trainer.encoding.evaluator import Evaluator, PriorEvaluator
 from aerl_trainer.learning.learner import make_network
 from aerl_trainer.nn.evaluator import TorchEvaluator
-from aerl_trainer.records import Task
+from aerl_trainer.records import SearchJob
 from aerl_trainer.search.alone import search_alone
-from aerl_trainer.search.leaves import Evaluator, PriorEvaluator
 from dagsched_env import Instance, exact
 from dagsched_env.kernels.arrays import allocate_state
 from dagsched_env.kernels.graph.ranks import order_by_rank
@@ -65,8 +65,8 @@ def decode_rate(instance: Instance, times: int = 20_000) -> float:
 
 def search_rate(instance: Instance, evaluator: Evaluator, config: SearchConfig) -> float:
     """Simulations a second of one actor."""
-    task = Task(0, 0, instance, 0)
-    _, report = search_alone(task, evaluator, config, tail_weight=1.0, explore=False)
+    task = SearchJob(0, instance, 0)
+    _, report = search_alone(task, evaluator, config, rollout_weight=1.0, explore=False)
     return report.simulations / report.elapsed_s
 
 

@@ -8,7 +8,7 @@ from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Floats, InstanceArrays
 from dagsched_env.kernels.graph import bounds
 
-__all__ = ["LowerBounds", "heads", "lower_bounds", "tails"]
+__all__ = ["LowerBounds", "bounds_from", "heads", "lower_bounds", "tails"]
 
 WINDOW_ROUNDS = 3
 """Number of times that the weights of the processors are fitted to the widest window."""
@@ -42,7 +42,17 @@ def lower_bounds(instance: Instance) -> LowerBounds:
 
     A bound may exceed the optimum by rounding errors of about 1e-15 of it.
     """
-    head, tail = heads(instance), tails(instance)
+    return bounds_from(instance, heads(instance), tails(instance))
+
+
+def bounds_from(instance: Instance, head: Floats, tail: Floats) -> LowerBounds:
+    """As ``lower_bounds``, for callers that need the heads and tails themselves too.
+
+    Args:
+        instance: the problem.
+        head: ``[n, p]`` of ``heads``.
+        tail: ``[n, p]`` of ``tails``.
+    """
     # All three are inf for ineligible pairs.
     path = float((head + instance.comp + tail).min(axis=1).max())
     weights = _weights(instance)

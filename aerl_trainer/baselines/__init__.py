@@ -1,4 +1,7 @@
 """Learners that AERL-DS is compared with, on the same environment and the same suites.
 
-Each is a module with a command line of its own: ``python -m aerl_trainer.baselines.maskable_ppo``.
+In reading order:
+
+- ``pair_policy``: a MaskablePPO policy that scores each (task, processor) pair
+- ``maskable_ppo``: training and evaluation; ``python -m aerl_trainer.baselines.maskable_ppo``
 """

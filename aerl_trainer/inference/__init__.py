@@ -1,0 +1,13 @@
+"""Who evaluates states for the actors: themselves, or inference workers that batch requests.
+
+In reading order:
+
+- ``weights``: the weights that the learner publishes, in shared memory
+- ``metrics``: counters of the evaluations
+- ``inline``: an actor evaluates its own states
+- ``request_slots``: shared memory through which actors and inference workers exchange states
+- ``client``: the actor's side of a request
+- ``worker``: the inference worker's side: batches of requests
+- ``devices``: which devices the inference workers run on
+- ``backend_choice``: measures which backend is faster
+"""

@@ -2,10 +2,10 @@
 
 import time
 
+from aerl_trainer.encoding.states import EncodedStates
 from aerl_trainer.inference.metrics import Counts, count_batch
 from aerl_trainer.inference.weights import WeightBuffer
 from aerl_trainer.nn.evaluator import TorchEvaluator
-from aerl_trainer.search.leaves import LeafArrays
 from dagsched_env.instance import Instance
 
 __all__ = ["InlineEvaluator"]
@@ -31,12 +31,18 @@ class InlineEvaluator:
         self._evaluator, self._weights = evaluator, weights
         self._counts, self._latencies = counts, latencies
 
-    def evaluate(self, instance: Instance, leaves: LeafArrays, count: int) -> int:
-        """Take new weights if there are any, then fill the first ``count`` rows."""
+    def evaluate(self, instance: Instance, states: EncodedStates, count: int) -> int:
+        """Take new weights if there are any, then answer.
+
+        Args:
+            instance: the problem.
+            states: answered.
+            count: how many of the rows.
+        """
         started = time.monotonic_ns()
         if self._weights is not None and self._weights.version != self._evaluator.version:
             self._evaluator.load(*self._weights.read())
-        version = self._evaluator.evaluate(instance, leaves, count)
+        version = self._evaluator.evaluate(instance, states, count)
         elapsed = time.monotonic_ns() - started
         count_batch(
             self._counts,

@@ -1,7 +1,7 @@
 """What the workers of inference count, and the figures that are made of it.
 
-A worker is whoever evaluates leaves: an inference worker, or an actor that does so inline. Each
-counts into a row of its own in shared memory, once for each batch.
+A worker here is an inference worker, or an actor that evaluates its own states. Each writes one row
+of counts in shared memory, once for each batch.
 """
 
 import math
@@ -57,7 +57,7 @@ def count_batch(
         counts: ``[N_COUNTS]`` the worker's totals.
         latencies: ``[LATENCY_BUCKETS]`` its histogram of latencies.
         leaves: in the batch.
-        depth: requests that waited when the worker turned to them.
+        depth: requests that waited when the worker took the batch.
         busy_ns: time spent on the batch.
         latencies_ns: of each request, from its post to its answer.
         staleness: version published by now minus the version that was used.
@@ -113,7 +113,7 @@ class InferenceRates:
     mean_batch: float
     """Leaves per pass of the network."""
     queue_depth: float
-    """Requests that waited when a worker turned to them, before it waited for more."""
+    """Requests that waited when a worker took a batch, before it waited for more."""
     latency_ms: float
     """From the post of a request to its answer."""
     latency_p95_ms: float
@@ -127,7 +127,16 @@ class InferenceRates:
 def rates_between(
     before: InferenceTotals, after: InferenceTotals, seconds: float
 ) -> InferenceRates | None:
-    """Rates of the stretch between two totals; None if nothing was evaluated in it."""
+    """Rates of the time between two totals.
+
+    Args:
+        before: the earlier totals.
+        after: the later totals.
+        seconds: between the two.
+
+    Returns:
+        None if nothing was evaluated.
+    """
     counts = (after.counts - before.counts).sum(axis=0)
     if counts[BATCHES] == 0 or seconds <= 0:
         return None

@@ -1,1 +1,13 @@
-"""From finished trees to better weights: rank rewards, prioritised replay, losses, the learner."""
+"""From finished trees to a better network.
+
+In reading order:
+
+- ``ranking``: value-weighted softmax rank rewards of sibling trajectories
+- ``experiences``: one experience per state of a trajectory
+- ``sum_tree``: sampling in proportion to priorities
+- ``packing``: experiences as plain arrays, for checkpoints
+- ``replay``: prioritised experience replay
+- ``batches``: sampled experiences as the network's inputs and targets
+- ``losses``: the training loss
+- ``learner``: network, optimiser and replay, one gradient step at a time
+"""

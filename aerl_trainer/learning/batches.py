@@ -9,13 +9,19 @@ import torch
 from torch import Tensor
 
 from aerl_trainer.config import SearchConfig
+from aerl_trainer.encoding.candidates import INSERTION
+from aerl_trainer.encoding.context import EncodingContext, encoding_context
+from aerl_trainer.encoding.states import (
+    EncodedStates,
+    Workspace,
+    allocate_states,
+    allocate_workspace,
+    encode_state,
+)
+from aerl_trainer.encoding.static import StaticFeatures, static_features
 from aerl_trainer.nn.batching import NetworkInputs, Rows, batch_graphs, batch_states
-from aerl_trainer.nn.features import StaticFeatures, static_features
-from aerl_trainer.nn.network import GraphBatch, StateBatch
+from aerl_trainer.nn.network import GraphTensors, StateTensors
 from aerl_trainer.records import Experience
-from aerl_trainer.search.context import SearchContext, make_context
-from aerl_trainer.search.features import INSERTION
-from aerl_trainer.search.leaves import LeafArrays, allocate_leaves, allocate_scratch, write_state
 from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import StateArrays
 from dagsched_env.kernels.jit import kernel
@@ -29,8 +35,8 @@ CACHED_INSTANCES = 4096
 class TrainBatch(NamedTuple):
     """B states with targets; K candidates at most."""
 
-    graphs: GraphBatch
-    states: StateBatch
+    graphs: GraphTensors
+    states: StateTensors
     prior_logits: Tensor  # [B, K] of the hand-made prior
     policy_target: Tensor  # [B, K] rows sum to 1, or to 0 where there is no target
     value_target: Tensor  # [B] in units of the value head
@@ -49,6 +55,7 @@ class BatchBuilder:
     def __init__(self, config: SearchConfig, device: torch.device) -> None:
         self._config, self._device = config, device
         self._static: dict[str, StaticFeatures] = {}
+        self._workspaces: dict[tuple[int, int], Workspace] = {}
 
     def build(
         self, experiences: Sequence[Experience], importance: npt.NDArray[np.float64]
@@ -56,39 +63,41 @@ class BatchBuilder:
         """Inputs and targets of a sample; instances that occur twice are encoded once."""
         instances = list(dict.fromkeys(e.instance for e in experiences))
         index = {instance: i for i, instance in enumerate(instances)}
-        leaves = allocate_leaves(len(experiences), self._config.max_children)
-        targets = np.zeros_like(leaves.priors)
+        encoded = allocate_states(len(experiences), self._config.max_children)
+        targets = np.zeros_like(encoded.policy)
         values = np.zeros(len(experiences), dtype=np.float32)
         for row, experience in enumerate(experiences):
-            context = make_context(experience.instance)
-            self._write_state(context, experience, leaves, row)
-            _write_policy(experience, leaves, row, targets[row])
-            values[row] = self._value(context, experience, float(leaves.tail_makespan[row]))
-        inputs = NetworkInputs.of(leaves, len(experiences))
+            self._encode(experience, encoded, row)
+            _write_target(experience, encoded, row, targets[row])
+            values[row] = self._value(experience, float(encoded.completion_makespan[row]))
+        inputs = NetworkInputs.of(encoded, len(experiences))
         width = inputs.candidates.shape[1]
         rows = Rows.of([index[e.instance] for e in experiences], [i.comp.shape for i in instances])
         return TrainBatch(
             graphs=batch_graphs([self._features(i) for i in instances], self._device),
             states=batch_states(inputs, rows, self._device),
-            prior_logits=self._tensor(leaves.prior_logits[:, :width]),
+            prior_logits=self._tensor(encoded.prior_logits[:, :width]),
             policy_target=self._tensor(targets[:, :width]),
             value_target=self._tensor(values),
             elite=self._tensor(np.array([e.weight for e in experiences])),
             importance=self._tensor(importance),
         )
 
-    def _write_state(
-        self, context: SearchContext, experience: Experience, leaves: LeafArrays, row: int
-    ) -> None:
-        scratch = allocate_scratch(*experience.instance.comp.shape)
-        replay_prefix(context, scratch.state, experience.actions, experience.depth)
-        write_state(context, scratch, scratch.state, leaves, row, self._config.min_prior, True)
+    def _encode(self, experience: Experience, encoded: EncodedStates, row: int) -> None:
+        context = encoding_context(experience.instance)
+        n, p = experience.instance.comp.shape
+        if (n, p) not in self._workspaces:
+            self._workspaces[n, p] = allocate_workspace(n, p)
+        w = self._workspaces[n, p]
+        replay_prefix(context, w.state, experience.actions, experience.depth)
+        encode_state(context, w, w.state, encoded, row, self._config.min_prior, True)
 
-    def _value(self, context: SearchContext, experience: Experience, tail: float) -> float:
-        """Target of the value head: the improvement on the tail, or the literal rank reward."""
+    def _value(self, experience: Experience, completion_makespan: float) -> float:
+        """Target of the value head: what the list completion is worse by, or the rank reward."""
         if self._config.value_target == "rank":
             return experience.reward
-        return (tail - experience.makespan) / context.rank_scale
+        gain = completion_makespan - experience.makespan
+        return gain / encoding_context(experience.instance).rank_scale
 
     def _features(self, instance: Instance) -> StaticFeatures:
         key = instance.fingerprint
@@ -104,24 +113,31 @@ class BatchBuilder:
 
 @kernel
 def replay_prefix(
-    c: SearchContext, s: StateArrays, actions: npt.NDArray[np.int32], depth: int
+    c: EncodingContext, s: StateArrays, actions: npt.NDArray[np.int32], depth: int
 ) -> None:
-    """Make ``s`` the state after the first ``depth`` of ``actions [n, 2]``."""
+    """Make ``s`` the state after the first placements of a trajectory.
+
+    Args:
+        c: the problem.
+        s: out.
+        actions: ``[n, 2]`` pairs (task, processor).
+        depth: how many of them to make.
+    """
     reset(c.g, s)
     for i in range(depth):
         place(c.g, s, actions[i, 0], actions[i, 1], INSERTION, False)
     recompute_bounds(c.g, s)
 
 
-def _write_policy(
-    experience: Experience, leaves: LeafArrays, row: int, target: npt.NDArray[np.float32]
+def _write_target(
+    experience: Experience, encoded: EncodedStates, row: int, target: npt.NDArray[np.float32]
 ) -> None:
     """Align a stored policy with the candidates of the rebuilt state; the rest is renormalised.
 
     A target whose actions are all below the prior's threshold stays empty.
     """
-    count = int(leaves.n_candidates[row])
-    position = {int(a): i for i, a in enumerate(leaves.candidates[row, :count])}
+    count = int(encoded.n_candidates[row])
+    position = {int(a): i for i, a in enumerate(encoded.candidates[row, :count])}
     for action, share in zip(experience.candidates.tolist(), experience.policy, strict=True):
         if action in position:
             target[position[action]] = share

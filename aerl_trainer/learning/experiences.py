@@ -20,6 +20,11 @@ def make_experiences(
     The policy target is the search's visit distribution where the search has been, and the
     action of the trajectory below; either way the loss weighs it by the trajectory's softmax
     weight, so that only good siblings are imitated.
+
+    Args:
+        instance: the problem.
+        trajectories: of its tree, siblings of each other; at least one.
+        config: of the run.
     """
     makespans = np.array([trajectory.makespan for trajectory in trajectories])
     rewards, weights = rank_rewards(makespans, temperature=config.learner.rank_temperature)
@@ -50,6 +55,5 @@ def _experience(
         policy=policy,
         reward=reward,
         weight=weight,
-        return_to_go=(trajectory.lower_bounds[depth] - trajectory.makespan) / instance.time_scale,
         makespan=trajectory.makespan,
     )

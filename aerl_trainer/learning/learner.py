@@ -54,11 +54,13 @@ class Learner:
         return len(self.replay) >= self.config.replay.min_size
 
     @property
-    def tail_weight(self) -> float:
+    def rollout_weight(self) -> float:
         """λ of the search at the present step."""
         search = self.config.search
-        done = min(1.0, self.steps / search.tail_decay_steps) if search.tail_decay_steps else 1.0
-        return search.tail_weight + done * (search.tail_weight_end - search.tail_weight)
+        done = (
+            min(1.0, self.steps / search.rollout_decay_steps) if search.rollout_decay_steps else 1.0
+        )
+        return search.rollout_weight + done * (search.rollout_weight_end - search.rollout_weight)
 
     def weights(self) -> npt.NDArray[np.float32]:
         """All parameters as one vector, for publication to the inference workers."""

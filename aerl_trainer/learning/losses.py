@@ -1,4 +1,4 @@
-"""The training loss: cross-entropy to the search's policy, value regression, entropy."""
+"""The training loss: divergence from the search's policy, value regression, entropy."""
 
 from typing import NamedTuple
 

@@ -21,7 +21,7 @@ __all__ = ["Arrays", "pack", "read", "unpack"]
 Arrays = dict[str, npt.NDArray[Any]]
 Item = TypeVar("Item")
 
-SCALARS = ("reward", "weight", "return_to_go", "makespan")
+SCALARS = ("reward", "weight", "makespan")
 NAMES = ("name", "task_names", "processor_names")
 
 
@@ -80,7 +80,13 @@ def unpack(arrays: Arrays) -> list[Experience]:
 
 
 def read(arrays: Arrays, key: str, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> Any:
-    """The array at ``key``, checked; -1 in ``shape`` stands for any length.
+    """One array, checked.
+
+    Args:
+        arrays: all of them.
+        key: its name.
+        dtype: that it must have.
+        shape: that it must have; -1 stands for any length.
 
     Raises:
         FormatError: it is missing or has another type or shape.

@@ -16,7 +16,7 @@ TIE_TOLERANCE = 1e-9
 def rank_rewards(
     makespans: npt.ArrayLike, *, temperature: float = 1.0
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Reward each trajectory of a task by how its makespan compares with its siblings'.
+    """Reward each trajectory of a job by how its makespan compares with its siblings'.
 
     ``m' = (m - μ) / (σ + ε)``; ``w = softmax(-m' / τ)``; ``reward = (w - μ_w) / (σ_w + ε)``.
     Shorter is better. Neither shifting nor scaling all makespans changes anything. Makespans equal

@@ -77,7 +77,13 @@ class SumTree:
 
 @kernel
 def set_leaves(nodes: Floats, slots: Ints, values: Floats) -> None:
-    """Write ``values[k]`` at the leaves ``slots[k]`` and recompute the sums in ``nodes[2 L]``."""
+    """Write leaves and recompute the sums above them.
+
+    Args:
+        nodes: ``[2 * leaves]`` of the tree, the root at 1.
+        slots: ``[k]`` which leaves.
+        values: ``[k]`` their new priorities.
+    """
     n_leaves = nodes.shape[0] // 2
     for k in range(slots.shape[0]):
         node = n_leaves + slots[k]

@@ -8,16 +8,16 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from aerl_trainer.nn.features import StaticFeatures
-from aerl_trainer.nn.network import GraphBatch, StateBatch
-from aerl_trainer.search.features import N_PAIR_FEATURES, N_STATE_FEATURES
-from aerl_trainer.search.leaves import LeafArrays
+from aerl_trainer.encoding.features import group_size
+from aerl_trainer.encoding.states import EncodedStates
+from aerl_trainer.encoding.static import StaticFeatures
+from aerl_trainer.nn.network import GraphTensors, StateTensors
 from dagsched_env.kernels.jit import kernel
 
 __all__ = ["HostBuffers", "NetworkInputs", "Rows", "batch_graphs", "batch_states", "pack_states"]
 
 
-def batch_graphs(graphs: Sequence[StaticFeatures], device: torch.device) -> GraphBatch:
+def batch_graphs(graphs: Sequence[StaticFeatures], device: torch.device) -> GraphTensors:
     """Join instances into one disconnected graph."""
     n_tasks = [g.task.shape[0] for g in graphs]
     n_processors = [g.processor.shape[0] for g in graphs]
@@ -32,7 +32,7 @@ def batch_graphs(graphs: Sequence[StaticFeatures], device: torch.device) -> Grap
     def tensor(array: npt.NDArray[Any]) -> torch.Tensor:
         return _tensor(array, device)
 
-    return GraphBatch(
+    return GraphTensors(
         task=tensor(np.concatenate([g.task for g in graphs])),
         processor=tensor(np.concatenate([g.processor for g in graphs])),
         pair=tensor(np.concatenate([g.pair.reshape(-1, g.pair.shape[2]) for g in graphs])),
@@ -47,27 +47,27 @@ def batch_graphs(graphs: Sequence[StaticFeatures], device: torch.device) -> Grap
 
 
 class NetworkInputs(NamedTuple):
-    """The part of ``LeafArrays`` that the network reads; B states, K candidates at most."""
+    """The part of ``EncodedStates`` that the network reads; B states, K candidates at most."""
 
     n_candidates: npt.NDArray[np.int32]  # [B]
     candidates: npt.NDArray[np.int32]  # [B, K] actions task * p + processor
-    pair_features: npt.NDArray[np.float32]  # [B, K, N_PAIR_FEATURES]
-    state_features: npt.NDArray[np.float32]  # [B, N_STATE_FEATURES]
+    pair_features: npt.NDArray[np.float32]  # [B, K, pair features]
+    state_features: npt.NDArray[np.float32]  # [B, state features]
 
     @classmethod
-    def of(cls, leaves: LeafArrays, count: int) -> "NetworkInputs":
+    def of(cls, states: EncodedStates, count: int) -> "NetworkInputs":
         """The first ``count`` rows, cut to the widest one; contiguous."""
-        width = max(int(leaves.n_candidates[:count].max()), 1)
+        width = max(int(states.n_candidates[:count].max()), 1)
         return cls(
-            leaves.n_candidates[:count],
-            np.ascontiguousarray(leaves.candidates[:count, :width]),
-            np.ascontiguousarray(leaves.pair_features[:count, :width]),
-            leaves.state_features[:count],
+            states.n_candidates[:count],
+            np.ascontiguousarray(states.candidates[:count, :width]),
+            np.ascontiguousarray(states.pair_features[:count, :width]),
+            states.state_features[:count],
         )
 
 
 class Rows(NamedTuple):
-    """Where the instance of each state lies in a GraphBatch or a joined Embedding."""
+    """Where the instance of each state lies in a GraphTensors or a joined Embedding."""
 
     graph: npt.NDArray[np.int64]  # [B] index of the instance
     processors: npt.NDArray[np.int64]  # [G] p of each instance
@@ -84,8 +84,8 @@ class Rows(NamedTuple):
 class HostBuffers:
     """Memory on the host's side of transfers, by name: allocated when first needed, then reused.
 
-    For a CUDA device it is page-locked, so that copies from and to it run beside the host; whoever
-    reuses a buffer waits for them first.
+    For a CUDA device it is page-locked, so that copies from and to it run beside the host. Before a
+    buffer is used again the caller waits for its copies.
 
     Args:
         device: the other side.
@@ -96,7 +96,13 @@ class HostBuffers:
         self._buffers: dict[str, torch.Tensor] = {}
 
     def get(self, name: str, shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
-        """A contiguous tensor of this shape on the buffer ``name``; its contents are arbitrary."""
+        """A contiguous tensor on a buffer; its contents are arbitrary.
+
+        Args:
+            name: of the buffer.
+            shape: of the tensor.
+            dtype: of the buffer: always the same for a name.
+        """
         size = math.prod(shape)
         buffer = self._buffers.get(name)
         if buffer is None or buffer.numel() < size:
@@ -106,32 +112,43 @@ class HostBuffers:
         return buffer[:size].view(*shape)
 
 
-def batch_states(inputs: NetworkInputs, rows: Rows, device: torch.device) -> StateBatch:
-    """States as tensors; a terminal state has no candidates and an empty mask."""
+def batch_states(inputs: NetworkInputs, rows: Rows, device: torch.device) -> StateTensors:
+    """States as tensors; a terminal state has no candidates and an empty mask.
+
+    Args:
+        inputs: B states.
+        rows: the instance of each.
+        device: where the tensors are used.
+    """
     return pack_states([inputs], rows, HostBuffers(device))
 
 
-def pack_states(parts: Sequence[NetworkInputs], rows: Rows, buffers: HostBuffers) -> StateBatch:
-    """Several batches as one, padded to the widest, on the device of ``buffers``.
+def pack_states(parts: Sequence[NetworkInputs], rows: Rows, buffers: HostBuffers) -> StateTensors:
+    """Several batches as one, padded to the widest.
+
+    Args:
+        parts: the batches, B states together.
+        rows: the instance of each state.
+        buffers: where the tensors are made; their device is that of the result.
 
     On the CPU the result lies in the buffers themselves: it is valid until they are used again. On
     a CUDA device the copies are queued on the current stream.
     """
     shape = (rows.graph.shape[0], max(part.candidates.shape[1] for part in parts))
-    host = StateBatch(
+    host = StateTensors(
         task=buffers.get("task", shape, torch.int64),
         processor=buffers.get("processor", shape, torch.int64),
         graph=buffers.get("graph", shape[:1], torch.int64),
         mask=buffers.get("mask", shape, torch.bool),
-        pair_features=buffers.get("pair", (*shape, N_PAIR_FEATURES), torch.float32),
-        state_features=buffers.get("state", (shape[0], N_STATE_FEATURES), torch.float32),
+        pair_features=buffers.get("pair", (*shape, group_size("pair")), torch.float32),
+        state_features=buffers.get("state", (shape[0], group_size("state")), torch.float32),
     )
     arrays = [tensor.numpy() for tensor in host]
     first = 0
     for part in parts:
         _pack_rows(first, *part, *rows, *arrays)
         first += part.n_candidates.shape[0]
-    return StateBatch(*(tensor.to(buffers.device, non_blocking=True) for tensor in host))
+    return StateTensors(*(tensor.to(buffers.device, non_blocking=True) for tensor in host))
 
 
 @kernel
@@ -152,7 +169,7 @@ def _pack_rows(
     out_pair: npt.NDArray[np.float32],
     out_state: npt.NDArray[np.float32],
 ) -> None:
-    """Write a ``NetworkInputs`` from row ``first`` of a ``StateBatch`` on; padding is zero."""
+    """Write a ``NetworkInputs`` from row ``first`` of a ``StateTensors`` on; padding is zero."""
     for b in range(n_candidates.shape[0]):
         row = first + b
         g = graph[row]

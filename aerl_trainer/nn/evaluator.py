@@ -1,4 +1,4 @@
-"""Evaluates leaves with a network in this process; embeddings are cached per instance."""
+"""Evaluates states with a network in this process; embeddings are cached per instance."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -11,10 +11,10 @@ import torch
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from aerl_trainer.config import NetworkConfig
+from aerl_trainer.encoding.states import EncodedStates
+from aerl_trainer.encoding.static import static_features
 from aerl_trainer.nn.batching import HostBuffers, NetworkInputs, Rows, batch_graphs, pack_states
-from aerl_trainer.nn.features import static_features
 from aerl_trainer.nn.network import Embedding, Network
-from aerl_trainer.search.leaves import LeafArrays
 from dagsched_env.instance import Instance
 
 __all__ = ["Request", "TorchEvaluator", "flat_weights", "weight_count"]
@@ -24,17 +24,17 @@ CACHED_INSTANCES = 64
 
 @dataclass(frozen=True)
 class Request:
-    """Leaves of one problem that wait for an evaluation."""
+    """States of one problem that wait for an evaluation."""
 
     instance: Instance
-    leaves: LeafArrays
+    states: EncodedStates
     count: int
 
 
 class TorchEvaluator:
-    """The in-process backend of inference, and the inside of the server.
+    """The in-process backend of inference, and the inside of an inference worker.
 
-    On a CUDA device everything runs on one stream of its own, between page-locked buffers that are
+    On a CUDA device everything runs on one separate stream, between page-locked buffers that are
     reused, and the host waits once for each batch.
 
     Args:
@@ -61,13 +61,19 @@ class TorchEvaluator:
         self._embeddings.clear()
         self.version = version
 
-    def evaluate(self, instance: Instance, leaves: LeafArrays, count: int) -> int:
-        """Fill ``logits`` and ``prediction`` of the first ``count`` rows; returns the version."""
-        return self.evaluate_requests([Request(instance, leaves, count)])
+    def evaluate(self, instance: Instance, states: EncodedStates, count: int) -> int:
+        """Fill ``logits`` and ``prediction``; returns the version of the weights.
+
+        Args:
+            instance: the problem.
+            states: answered.
+            count: how many of the rows.
+        """
+        return self.evaluate_requests([Request(instance, states, count)])
 
     @torch.inference_mode()
     def evaluate_requests(self, requests: Sequence[Request]) -> int:
-        """Evaluate the leaves of several problems in one pass of the decoder."""
+        """Evaluate the states of several problems in one pass of the decoder."""
         instances = {request.instance.fingerprint: request.instance for request in requests}
         index = {key: i for i, key in enumerate(instances)}
         rows = Rows.of(
@@ -77,11 +83,11 @@ class TorchEvaluator:
             ),
             [instance.comp.shape for instance in instances.values()],
         )
-        inputs = [NetworkInputs.of(request.leaves, request.count) for request in requests]
+        inputs = [NetworkInputs.of(request.states, request.count) for request in requests]
         with self._on_stream():
             embedding = _join([self._embed(instance) for instance in instances.values()])
-            states = pack_states(inputs, rows, self._buffers)
-            outputs = self._network.decode(embedding, states)
+            tensors = pack_states(inputs, rows, self._buffers)
+            outputs = self._network.decode(embedding, tensors)
             logits, prediction = self._to_host(*outputs)
         _scatter(requests, logits, prediction)
         return self.version
@@ -137,8 +143,8 @@ def _scatter(
 ) -> None:
     first = 0
     for request in requests:
-        leaves, count = request.leaves, request.count
-        width = min(logits.shape[1], leaves.logits.shape[1])
-        leaves.logits[:count, :width] = logits[first : first + count, :width]
-        leaves.prediction[:count] = prediction[first : first + count]
+        states, count = request.states, request.count
+        width = min(logits.shape[1], states.logits.shape[1])
+        states.logits[:count, :width] = logits[first : first + count, :width]
+        states.prediction[:count] = prediction[first : first + count]
         first += count

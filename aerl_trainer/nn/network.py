@@ -2,7 +2,7 @@
 
 It takes any number of tasks, processors and edges and does not depend on their order. Both heads
 are residuals that start at zero: the policy on the hand-made prior, the value on the return of the
-list-scheduling tail, so an untrained network is already a sound scheduler.
+list completion, so an untrained network is already a sound scheduler.
 """
 
 from typing import NamedTuple
@@ -11,41 +11,35 @@ import torch
 from torch import Tensor, nn
 
 from aerl_trainer.config import NetworkConfig
-from aerl_trainer.nn.features import (
-    N_EDGE_FEATURES,
-    N_PROCESSOR_FEATURES,
-    N_STATIC_PAIR_FEATURES,
-    N_TASK_FEATURES,
-)
-from aerl_trainer.search.features import N_PAIR_FEATURES, N_STATE_FEATURES
+from aerl_trainer.encoding.features import group_size
 
-__all__ = ["Embedding", "GraphBatch", "Network", "StateBatch"]
+__all__ = ["Embedding", "GraphTensors", "Network", "StateTensors"]
 
 
-class GraphBatch(NamedTuple):
+class GraphTensors(NamedTuple):
     """G instances as one disconnected graph: T tasks, Q processors, R pairs, M edges in all."""
 
-    task: Tensor  # [T, N_TASK_FEATURES]
-    processor: Tensor  # [Q, N_PROCESSOR_FEATURES]
-    pair: Tensor  # [R, N_STATIC_PAIR_FEATURES]
+    task: Tensor  # [T, task features]
+    processor: Tensor  # [Q, processor features]
+    pair: Tensor  # [R, static pair features]
     pair_task: Tensor  # [R] row in `task`
     pair_processor: Tensor  # [R] row in `processor`
-    edge: Tensor  # [M, N_EDGE_FEATURES]
+    edge: Tensor  # [M, edge features]
     edge_source: Tensor  # [M] row in `task`
     edge_target: Tensor  # [M] row in `task`
     task_graph: Tensor  # [T] instance of each task
     n_graphs: int
 
 
-class StateBatch(NamedTuple):
-    """B states with at most K candidates each; rows refer to a GraphBatch."""
+class StateTensors(NamedTuple):
+    """B states with at most K candidates each; rows refer to a GraphTensors."""
 
-    task: Tensor  # [B, K] row in `GraphBatch.task`
-    processor: Tensor  # [B, K] row in `GraphBatch.processor`
+    task: Tensor  # [B, K] row in `GraphTensors.task`
+    processor: Tensor  # [B, K] row in `GraphTensors.processor`
     graph: Tensor  # [B] instance of each state
     mask: Tensor  # [B, K] True where there is a candidate
-    pair_features: Tensor  # [B, K, N_PAIR_FEATURES]
-    state_features: Tensor  # [B, N_STATE_FEATURES]
+    pair_features: Tensor  # [B, K, pair features]
+    state_features: Tensor  # [B, state features]
 
 
 class Embedding(NamedTuple):
@@ -65,16 +59,16 @@ class Network(nn.Module):
         self.encoder = Encoder(width, config.layers)
         self.decoder = Decoder(width)
 
-    def forward(self, graphs: GraphBatch, states: StateBatch) -> tuple[Tensor, Tensor]:
+    def forward(self, graphs: GraphTensors, states: StateTensors) -> tuple[Tensor, Tensor]:
         """Policy logits ``[B, K]``, to be added to the prior's, and predictions ``[B]``."""
         return self.decode(self.encode(graphs), states)
 
-    def encode(self, graphs: GraphBatch) -> Embedding:
+    def encode(self, graphs: GraphTensors) -> Embedding:
         """Static embeddings of instances."""
         embedding: Embedding = self.encoder(graphs)
         return embedding
 
-    def decode(self, embedding: Embedding, states: StateBatch) -> tuple[Tensor, Tensor]:
+    def decode(self, embedding: Embedding, states: StateTensors) -> tuple[Tensor, Tensor]:
         """Logits and predictions of states from the embeddings of their instances."""
         logits, prediction = self.decoder(embedding, states)
         return logits, prediction
@@ -85,9 +79,9 @@ class Encoder(nn.Module):
 
     def __init__(self, width: int, layers: int) -> None:
         super().__init__()
-        self.task_in = nn.Linear(N_TASK_FEATURES, width)
-        self.processor_in = nn.Linear(N_PROCESSOR_FEATURES, width)
-        self.pair_in = nn.Sequential(nn.Linear(N_STATIC_PAIR_FEATURES, width), nn.ReLU())
+        self.task_in = nn.Linear(group_size("task"), width)
+        self.processor_in = nn.Linear(group_size("processor"), width)
+        self.pair_in = nn.Sequential(nn.Linear(group_size("static_pair"), width), nn.ReLU())
         self.pair_to_task = nn.Linear(width, width)
         self.pair_to_processor = nn.Linear(width, width)
         self.layers = nn.ModuleList(MessageLayer(width) for _ in range(layers))
@@ -95,7 +89,7 @@ class Encoder(nn.Module):
         self.processor_out = nn.Linear(width, width)
         self.graph_out = nn.Linear(width, width)
 
-    def forward(self, graphs: GraphBatch) -> Embedding:
+    def forward(self, graphs: GraphTensors) -> Embedding:
         pair = self.pair_in(graphs.pair)
         n_tasks, n_processors = graphs.task.shape[0], graphs.processor.shape[0]
         from_pairs = scatter_mean(pair, graphs.pair_task, n_tasks)
@@ -117,12 +111,12 @@ class MessageLayer(nn.Module):
         super().__init__()
         self.from_source = nn.Linear(width, width)
         self.from_target = nn.Linear(width, width)
-        self.edge_down = nn.Linear(N_EDGE_FEATURES, width)
-        self.edge_up = nn.Linear(N_EDGE_FEATURES, width)
+        self.edge_down = nn.Linear(group_size("edge"), width)
+        self.edge_up = nn.Linear(group_size("edge"), width)
         self.update = nn.Sequential(nn.Linear(3 * width, width), nn.ReLU(), nn.Linear(width, width))
         self.norm = nn.LayerNorm(width)
 
-    def forward(self, task: Tensor, graphs: GraphBatch) -> Tensor:
+    def forward(self, task: Tensor, graphs: GraphTensors) -> Tensor:
         source, target = graphs.edge_source, graphs.edge_target
         down = torch.relu(self.from_source(task)[source] + self.edge_down(graphs.edge))
         up = torch.relu(self.from_target(task)[target] + self.edge_up(graphs.edge))
@@ -137,8 +131,8 @@ class Decoder(nn.Module):
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        self.pair_in = nn.Linear(N_PAIR_FEATURES, width)
-        self.state_in = nn.Linear(N_STATE_FEATURES, width)
+        self.pair_in = nn.Linear(group_size("pair"), width)
+        self.state_in = nn.Linear(group_size("state"), width)
         self.pair_hidden = nn.Linear(width, width)
         self.context = nn.Linear(3 * width, width)
         self.context_to_pair = nn.Linear(width, width)
@@ -149,7 +143,7 @@ class Decoder(nn.Module):
             nn.init.zeros_(head.weight)
             nn.init.zeros_(head.bias)
 
-    def forward(self, embedding: Embedding, states: StateBatch) -> tuple[Tensor, Tensor]:
+    def forward(self, embedding: Embedding, states: StateTensors) -> tuple[Tensor, Tensor]:
         # Rows by `embedding`: indexing takes several times as long, on the CPU.
         pair = self.pair_in(states.pair_features)
         pair = pair + nn.functional.embedding(states.task, embedding.task)
@@ -168,7 +162,16 @@ class Decoder(nn.Module):
 
 
 def scatter_mean(values: Tensor, index: Tensor, size: int) -> Tensor:
-    """Mean of the rows of ``values [N, D]`` that share an index; 0 where there are none."""
+    """Mean of the rows that share an index.
+
+    Args:
+        values: ``[N, D]``
+        index: ``[N]`` in 0 … size - 1.
+        size: rows of the result.
+
+    Returns:
+        ``[size, D]``; 0 where no row has the index.
+    """
     total = values.new_zeros(size, values.shape[1]).index_add_(0, index, values)
     count = values.new_zeros(size).index_add_(0, index, values.new_ones(index.shape[0]))
     return total / count.clamp(min=1).unsqueeze(1)

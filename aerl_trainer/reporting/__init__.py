@@ -1,6 +1,12 @@
-"""What a run tells its user: its directory, metrics, live progress, pictures and tables.
+"""What a run tells its user. Nothing here changes what is computed.
 
-Handlers observe; nothing here changes what is computed.
+In reading order:
+
+- ``run_directory``: the files of a run, and how it was made
+- ``metrics``: numbers over time, as JSON lines and for TensorBoard
+- ``progress``: live progress in the terminal
+- ``tables``: comparisons in the terminal
+- ``pictures``: the learning curve
 """
 
 from aerl_trainer.reporting.metrics import MetricsLog, read_metrics

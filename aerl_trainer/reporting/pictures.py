@@ -28,7 +28,7 @@ Records = list[dict[str, Any]]
 def learning_curve(metrics_path: Path, out_png: Path) -> Path:
     """Draw a run: validation makespan relative to HEFT over learner steps, and the loss below.
 
-    Every curriculum level has a line of its own, since their validation sets differ; promotions
+    Every curriculum level has a separate line, since their validation sets differ; promotions
     are marked in both panels.
 
     Args:

@@ -22,7 +22,7 @@ class Status:
 
     step: int = 0
     """Learner steps."""
-    tasks: int = 0
+    jobs: int = 0
     """Finished trees."""
     simulations_per_s: float | None = None
     mean_batch: float | None = None
@@ -103,7 +103,7 @@ class Progress:
             self._next_line = self._clock() + self._interval_s
 
     def message(self, text: str) -> None:
-        """Print a line of its own, above the panel if there is one."""
+        """Print a line of text, above the panel if there is one."""
         self._console.print(text, markup=False, highlight=False)
 
     def _print_line(self) -> None:
@@ -134,7 +134,7 @@ class Progress:
 
 def _cells(status: Status) -> Iterator[tuple[str, str]]:
     yield "step", str(status.step)
-    yield "tasks", str(status.tasks)
+    yield "jobs", str(status.jobs)
     yield "sims/s", _number(status.simulations_per_s, ".0f")
     yield "batch", _number(status.mean_batch, ".1f")
     yield "eval ms", _number(status.latency_ms, ".1f")

@@ -24,7 +24,8 @@ class RunDirectory:
     """Names of the files of a run; ``create`` makes them.
 
     ``config.toml`` (every setting), ``system.json`` (see ``system_info``; and notes),
-    ``metrics.jsonl``, ``tb/`` for TensorBoard, ``logs/`` one file a process, ``checkpoints/``.
+    ``metrics.jsonl``, ``tb/`` for TensorBoard, ``logs/`` one file a process, ``checkpoints/``; in
+    the end ``results.json``, ``learning_curve.png`` and ``gantt.png``.
     """
 
     def __init__(self, path: str | Path) -> None:

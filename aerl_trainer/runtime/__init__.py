@@ -1,0 +1,15 @@
+"""Processes of this machine that search together.
+
+In reading order:
+
+- ``children``: child processes with a pipe to the parent; the only file that starts any
+- ``actor``: the loop of one actor
+- ``processes``: entry points of the child processes
+- ``pool``: the interface of search pools, and the pool that searches in this process
+- ``job_slots``: the trees, the jobs in them, and which actors work on them
+- ``crew``: actors and inference workers as processes
+- ``supervisor``: keeps crew and jobs in step when processes die
+- ``process_pool``: the pool that training uses
+- ``joint_search``: one search by this process together with others, for ``solve``
+- ``warm_up``: compiles all kernels before other processes start
+"""

@@ -6,10 +6,10 @@ from multiprocessing.connection import Connection
 from typing import NamedTuple
 
 from aerl_trainer.config import SearchConfig
-from aerl_trainer.records import Task
-from aerl_trainer.search.commitment import descend
-from aerl_trainer.search.leaves import Evaluator, LeafArrays
-from aerl_trainer.search.tree import SharedTree
+from aerl_trainer.encoding.evaluator import Evaluator
+from aerl_trainer.encoding.states import EncodedStates
+from aerl_trainer.records import SearchJob
+from aerl_trainer.search.shared_tree import SharedTree
 from aerl_trainer.search.worker import SearchWorker
 
 __all__ = ["Actor", "Assignment", "Released"]
@@ -19,19 +19,19 @@ COLLISION_WAIT_S = 0.0005
 
 
 class Assignment(NamedTuple):
-    """Parent to actor: a tree slot holds a new problem."""
+    """Parent to actor: a job slot holds a new problem."""
 
     slot: int
     generation: int
-    task: Task
-    tail_weight: float
+    job: SearchJob
+    rollout_weight: float
     config: SearchConfig
     explore: bool
     network: bool
 
 
 class Released(NamedTuple):
-    """Actor to parent: the tree in this slot is finished and this actor is through with it."""
+    """Actor to parent: the tree in this slot is finished, and this actor has let go of it."""
 
     slot: int
     generation: int
@@ -42,9 +42,9 @@ class Actor:
 
     Args:
         index: into the journals of the trees.
-        trees: all tree slots.
-        leaves: the batch to work in.
-        evaluator_for: makes the evaluator of a tree slot.
+        trees: all job slots.
+        states: the batch to work in.
+        evaluator_for: makes the evaluator of a job slot.
         parent: assignments come in, releases go out.
         running: False once the parent is gone.
     """
@@ -53,12 +53,12 @@ class Actor:
         self,
         index: int,
         trees: list[SharedTree],
-        leaves: LeafArrays,
+        states: EncodedStates,
         evaluator_for: Callable[[int], Evaluator],
         parent: "Connection[Released, Assignment | None]",
         running: Callable[[], bool],
     ) -> None:
-        self._index, self._trees, self._leaves = index, trees, leaves
+        self._index, self._trees, self._states = index, trees, states
         self._evaluator_for, self._parent, self._running = evaluator_for, parent, running
         self._open: dict[int, tuple[Assignment, SearchWorker]] = {}
 
@@ -80,9 +80,9 @@ class Actor:
             slot = assignment.slot
             worker = SearchWorker(
                 self._index,
-                assignment.task,
+                assignment.job,
                 self._trees[slot],
-                self._leaves,
+                self._states,
                 self._evaluator_for(slot),
                 assignment.config,
                 explore=assignment.explore,
@@ -98,6 +98,4 @@ class Actor:
             del self._open[slot]
             self._parent.send(Released(slot, assignment.generation))
             return 1
-        done = worker.run_batch(assignment.tail_weight)
-        descend(worker, 0.0)
-        return done
+        return worker.run_batch(assignment.rollout_weight)

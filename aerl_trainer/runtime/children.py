@@ -1,4 +1,4 @@
-"""Child processes with a line to the parent; the only file that starts any."""
+"""Child processes with a pipe to the parent; the only file that starts any."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ THREAD_LIMITS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "
 
 @dataclass
 class Child:
-    """A process and the parent's end of the line to it; None on the line asks it to leave."""
+    """A process and the parent's end of the pipe to it; None on the pipe asks it to leave."""
 
     process: BaseProcess
     connection: "Connection[Any, Any]"
@@ -29,7 +29,14 @@ class Child:
 def start_child(
     context: SpawnContext, target: Callable[..., None], name: str, *arguments: Any
 ) -> Child:
-    """Start ``target(*arguments, line)`` as a process, where ``line`` leads to the parent."""
+    """Start ``target(*arguments, pipe)`` as a process.
+
+    Args:
+        context: that spawns.
+        target: body of the process; ``pipe`` leads to the parent.
+        name: of the process.
+        arguments: picklable.
+    """
     here, there = context.Pipe()
     process = context.Process(target=target, args=(*arguments, there), name=name, daemon=True)
     with _single_threaded(), _interrupts_blocked():

@@ -1,4 +1,4 @@
-"""The interface of whatever grows trees, and the one that does so in lock-step in this process."""
+"""The interface of search pools, and the pool that searches in this process."""
 
 from typing import NamedTuple, Protocol
 
@@ -10,9 +10,9 @@ from aerl_trainer.inference.inline import InlineEvaluator
 from aerl_trainer.inference.metrics import InferenceTotals
 from aerl_trainer.nn.evaluator import TorchEvaluator
 from aerl_trainer.nn.network import Network
-from aerl_trainer.records import SearchReport, Task
+from aerl_trainer.records import SearchJob, SearchReport
 from aerl_trainer.search.alone import search_alone
-from aerl_trainer.search.tree import SharedTree
+from aerl_trainer.search.shared_tree import SharedTree
 
 __all__ = ["Finished", "LockstepPool", "PoolStats", "SearchPool"]
 
@@ -21,7 +21,7 @@ class Finished(NamedTuple):
     """A tree that nobody mutates any more; give it back with ``release``."""
 
     slot: int
-    task: Task
+    job: SearchJob
     tree: SharedTree
     report: SearchReport
 
@@ -37,15 +37,15 @@ class PoolStats(NamedTuple):
 
 
 class SearchPool(Protocol):
-    """Grows one tree per submitted task."""
+    """Grows one tree per submitted job."""
 
     @property
     def free(self) -> int:
-        """How many more tasks may be submitted now."""
+        """How many more jobs may be submitted now."""
         ...
 
-    def submit(self, task: Task, tail_weight: float) -> None:
-        """Start a search with λ = ``tail_weight``."""
+    def submit(self, job: SearchJob, rollout_weight: float) -> None:
+        """Start a search with λ = ``rollout_weight``."""
         ...
 
     def wait(self, timeout: float) -> Finished | None:
@@ -77,24 +77,24 @@ class LockstepPool:
         self._evaluator = InlineEvaluator(
             self._network, None, self._totals.counts[0], self._totals.latencies[0]
         )
-        self._queue: list[tuple[Task, float]] = []
+        self._queue: list[tuple[SearchJob, float]] = []
 
     @property
     def free(self) -> int:
         return 1 - len(self._queue)
 
-    def submit(self, task: Task, tail_weight: float) -> None:
-        self._queue.append((task, tail_weight))
+    def submit(self, job: SearchJob, rollout_weight: float) -> None:
+        self._queue.append((job, rollout_weight))
 
     def wait(self, timeout: float) -> Finished | None:
-        """Search the submitted task to its end, however long that takes."""
+        """Search the submitted job to its end, however long that takes."""
         if not self._queue:
             return None
-        task, tail_weight = self._queue.pop()
+        job, rollout_weight = self._queue.pop()
         tree, report = search_alone(
-            task, self._evaluator, self._config, tail_weight=tail_weight, explore=True
+            job, self._evaluator, self._config, rollout_weight=rollout_weight, explore=True
         )
-        return Finished(0, task, tree, report)
+        return Finished(0, job, tree, report)
 
     def release(self, finished: Finished) -> None:
         finished.tree.close()

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from aerl_trainer.config import InferenceConfig, NetworkConfig
-from aerl_trainer.inference.arena import Arena, ArenaHandle
-from aerl_trainer.inference.client import InferenceClient, ServerGone
+from aerl_trainer.encoding.evaluator import Evaluator, PriorEvaluator
+from aerl_trainer.inference.client import InferenceClient, WorkerGone
+from aerl_trainer.inference.request_slots import RequestSlots, RequestSlotsHandle
 from aerl_trainer.inference.weights import WeightBuffer
 from aerl_trainer.runtime.actor import Actor
-from aerl_trainer.search.leaves import Evaluator, PriorEvaluator
-from aerl_trainer.search.tree import SharedTree
+from aerl_trainer.search.shared_tree import SharedTree
 from aerl_trainer.shared_memory import BlockHandle
 
-__all__ = ["Backend", "ChildSpec", "run_actor", "run_server"]
+__all__ = ["Backend", "ChildSpec", "run_actor", "run_worker"]
 
 Backend = Literal["server", "inline", "prior"]
 """Who evaluates leaves: inference workers, the actor's own network, or no network at all."""
@@ -32,37 +32,53 @@ class ChildSpec(NamedTuple):
     network: NetworkConfig
     inference: InferenceConfig
     trees: list[BlockHandle]
-    arena: ArenaHandle
+    requests: RequestSlotsHandle
     weights: BlockHandle
 
 
 def run_actor(spec: ChildSpec, index: int, parent: "Connection[Any, Any]") -> None:
-    """Body of an actor process."""
+    """Body of an actor process.
+
+    Args:
+        spec: what to attach to.
+        index: number of the actor.
+        parent: the pipe to the parent.
+    """
     running = _prepare(spec)
-    arena = Arena.attach(spec.arena)
+    requests = RequestSlots.attach(spec.requests)
     trees = [SharedTree.attach(handle) for handle in spec.trees]
-    make = _evaluator_factory(spec, index, arena, running)
+    make = _evaluator_factory(spec, index, requests, running)
     try:
-        Actor(index, trees, arena.leaves[index], make, parent, running).run()
-    except (ServerGone, EOFError, BrokenPipeError) as ended:
+        Actor(index, trees, requests.states[index], make, parent, running).run()
+    except (WorkerGone, EOFError, BrokenPipeError) as ended:
         print(f"actor {index}: {ended!r}", file=sys.stderr)
 
 
-def run_server(spec: ChildSpec, worker: int, device: str, orders: "Connection[Any, Any]") -> None:
-    """Body of inference worker number ``worker``."""
+def run_worker(spec: ChildSpec, worker: int, device: str, orders: "Connection[Any, Any]") -> None:
+    """Body of an inference worker.
+
+    Args:
+        spec: what to attach to.
+        worker: its number.
+        device: of torch.
+        orders: the pipe from the parent.
+    """
     running = _prepare(spec)
     import torch
 
-    from aerl_trainer.inference.server import InferenceServer
+    from aerl_trainer.inference.worker import InferenceWorker
     from aerl_trainer.nn.evaluator import TorchEvaluator
     from aerl_trainer.nn.network import Network
 
     torch.set_num_threads(1)
     evaluator = TorchEvaluator(Network(spec.network), device)
-    arena = Arena.attach(spec.arena)
+    requests = RequestSlots.attach(spec.requests)
     weights = WeightBuffer.attach(spec.weights)
     try:
-        InferenceServer(arena, worker, weights, evaluator, orders, spec.inference, running).serve()
+        inference_worker = InferenceWorker(
+            requests, worker, weights, evaluator, orders, spec.inference, running
+        )
+        inference_worker.serve()
     except EOFError as ended:
         print(f"inference worker {worker}: {ended!r}", file=sys.stderr)
 
@@ -79,10 +95,10 @@ def _prepare(spec: ChildSpec) -> Callable[[], bool]:
 
 
 def _evaluator_factory(
-    spec: ChildSpec, index: int, arena: Arena, running: Callable[[], bool]
+    spec: ChildSpec, index: int, requests: RequestSlots, running: Callable[[], bool]
 ) -> Callable[[int], Evaluator]:
     if spec.backend == "server":
-        return lambda tree: InferenceClient(arena, index, tree, running)
+        return lambda tree: InferenceClient(requests, index, tree, running)
     if spec.backend == "prior":
         return lambda tree: PriorEvaluator()
     import torch
@@ -95,7 +111,7 @@ def _evaluator_factory(
     inline = InlineEvaluator(
         TorchEvaluator(Network(spec.network)),
         WeightBuffer.attach(spec.weights),
-        arena.counts[index],
-        arena.latencies[index],
+        requests.counts[index],
+        requests.latencies[index],
     )
     return lambda tree: inline

@@ -9,10 +9,9 @@ from aerl_trainer.learning.experiences import make_experiences
 from aerl_trainer.learning.learner import Learner
 from aerl_trainer.nn.evaluator import TorchEvaluator
 from aerl_trainer.nn.network import Network
-from aerl_trainer.records import Task
+from aerl_trainer.records import SearchJob
 from aerl_trainer.search.alone import search_alone
-from aerl_trainer.search.commitment import commit_prefix
-from aerl_trainer.search.kernels import forget
+from aerl_trainer.search.prefix import fix_prefix
 from aerl_trainer.search.trajectories import complete_by_policy, sample_trajectories
 from dagsched_env.bounds import lower_bounds
 from dagsched_env.env import DAGSchedEnv
@@ -39,10 +38,11 @@ def warm_up() -> None:
         _, info = environment.reset(seed=0)
         environment.step(info["action_mask"].argmax(axis=-1))
     evaluator = TorchEvaluator(Network(config.network))
-    task = Task(0, 0, instance, 0)
-    tree, _ = search_alone(task, evaluator, search, tail_weight=1.0, explore=True)
-    forget(tree.arrays, 0)
-    commit_prefix(tree.arrays, 0, 1, instance.n_processors, False)
+    job = SearchJob(0, instance, seed=0)
+    tree, _ = search_alone(job, evaluator, search, rollout_weight=1.0, explore=True)
+    tree.bury(0)
+    with tree.writing() as arrays:
+        fix_prefix(arrays, 1, instance.n_processors, False)
     complete_by_policy(instance, [State(instance)], [[]], evaluator, search, rng)
     trajectories = sample_trajectories(instance, tree.arrays, evaluator, search, rng)
     learner = Learner(config)

@@ -1,10 +1,10 @@
 """Which edge of a node a simulation follows: by PUCT, by visits, or at the root by halving.
 
 The caller holds the tree's lock. A child is finished when nothing below it can change the result:
-it is TERMINAL or SOLVED, or its lower bound has reached the ``cut``.
+it is TERMINAL or SOLVED, or its pruning bound has reached the ``cut``.
 
-Edges stand by decreasing prior. Among those that have never been selected both PUCT and the visits
-prefer the first, so only the opened edges and that one are looked at (``_last``).
+Edges are sorted by decreasing prior. Among those that have never been selected both PUCT and the
+visits prefer the first, so only the opened edges and that one are considered (``_last``).
 """
 
 from typing import NamedTuple
@@ -46,7 +46,7 @@ VALUE_SCALE = 0.1
 
 
 class Rules(NamedTuple):
-    """What a search goes by; constant, and the same for all actors of a tree."""
+    """Settings of selection and of the trigger; constant, the same for all actors of a tree."""
 
     budget: int
     min_paths: int
@@ -66,12 +66,19 @@ class Rules(NamedTuple):
 def puct_edge(t: TreeArrays, node: int, rules: Rules, cut: float) -> int:
     """Open edge of highest ``q̃ + c·P·sqrt(Σ(N + O)) / (1 + N + O)``.
 
-    c grows with ``Σ(N + O)``, see ``SearchConfig.c_puct_base`` (Silver et al. 2018).
+    c grows with ``Σ(N + O)``, see ``SearchConfig.c_puct_base`` (Silver et al. 2018). An unvisited
+    edge takes the node's mixed value. A child that is being evaluated is passed over: the
+    simulation takes the next best leaf, so that mini-batches are full with any number of actors.
 
-    An unvisited edge takes the node's mixed value. A child that is being evaluated is passed over:
-    what WU-UCT's O does not turn away goes to the next best leaf, so that mini-batches are full
-    however many actors there are. ``IN_FLIGHT`` where that leaves nothing, ``NO_EDGE`` where all
-    are finished.
+    Args:
+        t: the tree.
+        node: an expanded node.
+        rules: of the search.
+        cut: from ``cut_off``.
+
+    Returns:
+        The edge; ``IN_FLIGHT`` where every open child is being evaluated, ``NO_EDGE`` where all are
+        finished.
     """
     first, last = t.first_edge[node], _last(t, node)
     mixed, pending = _mixed_value(t, node, last)
@@ -85,20 +92,29 @@ def puct_edge(t: TreeArrays, node: int, rules: Rules, cut: float) -> int:
         score = q + exploration * t.edge_prior[e] / (1.0 + n_e + t.edge_in_flight[e])
         if score <= highest:
             continue
-        child = t.edge_child[e]  # looked at as seldom as can be: it lies anywhere in memory
+        child = t.edge_child[e]  # read last: it may lie anywhere in memory
         if child != NO_NODE and t.status[child] == EVALUATING:
             in_flight = True
-        elif is_open(child, t.status, t.lower_bound, cut):
+        elif is_open(child, t.status, t.pruning_bound, cut):
             chosen, highest = e, score
     return IN_FLIGHT if chosen == NO_EDGE and in_flight else int(chosen)
 
 
 @borrowing
 def most_visited_edge(t: TreeArrays, node: int, cut: float) -> int:
-    """Open edge of most visits, ties to the first; ``NO_EDGE`` where all are finished."""
+    """Open edge of most visits, ties to the first.
+
+    Args:
+        t: the tree.
+        node: an expanded node.
+        cut: from ``cut_off``.
+
+    Returns:
+        The edge; ``NO_EDGE`` where all children are finished.
+    """
     chosen, most = NO_EDGE, -1
     for e in range(t.first_edge[node], _last(t, node)):
-        if t.edge_visits[e] > most and is_open(t.edge_child[e], t.status, t.lower_bound, cut):
+        if t.edge_visits[e] > most and is_open(t.edge_child[e], t.status, t.pruning_bound, cut):
             chosen, most = e, t.edge_visits[e]
     return int(chosen)
 
@@ -108,7 +124,15 @@ def halving_edge(t: TreeArrays, rules: Rules, cut: float) -> int:
     """Root edge whose turn it is in sequential halving (Danihelka et al. 2022, algorithm 2).
 
     Of the edges with as many visits, completed or in flight, as the schedule asks for, the one of
-    highest ``g + ln P + σ(q̃)``. ``NO_EDGE`` past the budget, and where every such edge is finished.
+    highest ``g + ln P + σ(q̃)``.
+
+    Args:
+        t: the tree.
+        rules: of the search; ``considered`` > 0.
+        cut: from ``cut_off``.
+
+    Returns:
+        The edge; ``NO_EDGE`` past the budget, and where every such edge is finished.
     """
     first, last = t.first_edge[ROOT], t.first_edge[ROOT] + t.n_edges[ROOT]
     mixed, done = _mixed_value(t, ROOT, last)
@@ -128,14 +152,19 @@ def halving_edge(t: TreeArrays, rules: Rules, cut: float) -> int:
         best = t.edge_best[e]
         q = _value(t.edge_visits[e], t.edge_total[e], best, mixed, rules.best_weight)
         score = rules.gumbel[e - first] + np.log(t.edge_prior[e]) + scale * (q - low)
-        if score > highest and is_open(t.edge_child[e], t.status, t.lower_bound, cut):
+        if score > highest and is_open(t.edge_child[e], t.status, t.pruning_bound, cut):
             chosen, highest = e, score
     return int(chosen)
 
 
 @borrowing
 def considered_visits(done: int, considered: int, simulations: int) -> int:
-    """Visits that the next action must have had so far, after ``done`` of ``simulations``.
+    """Visits that the next action must have had so far.
+
+    Args:
+        done: simulations at the root so far.
+        considered: actions that halving begins with.
+        simulations: of the whole search.
 
     Each phase gives all actions that are still considered equally many visits, an equal share of
     the simulations to each phase; then the worse half goes, down to two actions.
@@ -155,16 +184,29 @@ def considered_visits(done: int, considered: int, simulations: int) -> int:
 
 @inlined
 def is_open(
-    child: int, status: npt.NDArray[np.int8], lower_bound: npt.NDArray[np.float64], cut: float
+    child: int, status: npt.NDArray[np.int8], bound: npt.NDArray[np.float64], cut: float
 ) -> bool:
-    """Whether a simulation may go to the child of an edge, which may not be there yet."""
-    return child == NO_NODE or not is_finished(status[child], lower_bound[child], cut)
+    """Whether a simulation may go to the child of an edge.
+
+    Args:
+        child: a node, or ``NO_NODE`` where it has not been made yet.
+        status: of all nodes.
+        bound: ``TreeArrays.pruning_bound`` of all nodes.
+        cut: from ``cut_off``.
+    """
+    return child == NO_NODE or not is_finished(status[child], bound[child], cut)
 
 
 @inlined
-def is_finished(status: int, lower_bound: float, cut: float) -> bool:
-    """Nothing below a node of this status and lower bound can change the result."""
-    return status in (TERMINAL, SOLVED) or lower_bound >= cut
+def is_finished(status: int, bound: float, cut: float) -> bool:
+    """Whether nothing below a node can change the result.
+
+    Args:
+        status: of the node.
+        bound: its pruning bound (time).
+        cut: from ``cut_off`` (time).
+    """
+    return status in (TERMINAL, SOLVED) or bound >= cut
 
 
 @inlined

@@ -7,16 +7,16 @@ import numpy as np
 import numpy.typing as npt
 
 from aerl_trainer.config import SearchConfig
-from aerl_trainer.records import Trajectory
-from aerl_trainer.search.answers import set_priors
-from aerl_trainer.search.context import make_context
-from aerl_trainer.search.leaves import (
-    Evaluator,
-    LeafArrays,
-    allocate_leaves,
-    allocate_scratch,
-    write_state,
+from aerl_trainer.encoding.context import encoding_context
+from aerl_trainer.encoding.evaluator import Evaluator
+from aerl_trainer.encoding.states import (
+    EncodedStates,
+    allocate_states,
+    allocate_workspace,
+    encode_state,
+    write_policy,
 )
+from aerl_trainer.records import Trajectory
 from aerl_trainer.search.tree import (
     EXPANDED,
     N_NODES,
@@ -64,6 +64,13 @@ def sample_trajectories(
     the search is one of the K. Where draws repeat each other too often, terminal nodes of the tree
     that have not been drawn make up the number; fewer than K come back only where there are fewer.
 
+    Args:
+        instance: the problem.
+        tree: a finished tree of it, to which nobody writes.
+        evaluator: gives the policy below the visited part.
+        config: of the search.
+        rng: of all draws.
+
     Returns:
         Trajectories with the true makespans of the deterministic simulator.
     """
@@ -108,32 +115,32 @@ def complete_by_policy(
         actions: per state the list to extend with ``task * p + processor``.
         evaluator: gives the policy, in batches of all states that are not terminal.
         config: which candidates the policy chooses among.
-        rng: draws from the policy at ``config.rollout_temperature``; None = its best action.
+        rng: draws from the policy at ``config.trajectory_temperature``; None = its best action.
     """
-    context = make_context(instance)
-    scratch = allocate_scratch(*instance.comp.shape)
-    leaves = allocate_leaves(len(states), config.max_children)
+    context = encoding_context(instance)
+    workspace = allocate_workspace(*instance.comp.shape)
+    encoded = allocate_states(len(states), config.max_children)
     while live := [i for i, state in enumerate(states) if not state.terminal]:
         for row, i in enumerate(live):
             arrays = states[i].arrays
-            write_state(context, scratch, arrays, leaves, row, config.min_prior, True)
-        evaluator.evaluate(instance, leaves, len(live))
-        set_priors(leaves, len(live))
+            encode_state(context, workspace, arrays, encoded, row, config.min_prior, True)
+        evaluator.evaluate(instance, encoded, len(live))
+        write_policy(encoded, len(live))
         for row, i in enumerate(live):
-            action = _choose(leaves, row, config.rollout_temperature, rng)
+            action = _choose(encoded, row, config.trajectory_temperature, rng)
             states[i].apply(*divmod(action, instance.n_processors))
             actions[i].append(action)
 
 
 def _choose(
-    leaves: LeafArrays, row: int, temperature: float, rng: np.random.Generator | None
+    states: EncodedStates, row: int, temperature: float, rng: np.random.Generator | None
 ) -> int:
-    k = int(leaves.n_candidates[row])
-    priors = leaves.priors[row, :k].astype(np.float64)
+    k = int(states.n_candidates[row])
+    policy = states.policy[row, :k].astype(np.float64)
     if rng is None:
-        return int(leaves.candidates[row, np.argmax(priors)])
-    sharpened = (priors / priors.max()) ** (1.0 / temperature)
-    return int(leaves.candidates[row, rng.choice(k, p=sharpened / sharpened.sum())])
+        return int(states.candidates[row, np.argmax(policy)])
+    sharpened = (policy / policy.max()) ** (1.0 / temperature)
+    return int(states.candidates[row, rng.choice(k, p=sharpened / sharpened.sum())])
 
 
 def _walk(tree: TreeArrays, choose: _Choice) -> _Path:
@@ -197,16 +204,11 @@ def _state_of(instance: Instance, actions: list[int]) -> State:
 
 def _replay(instance: Instance, path: _Path) -> Trajectory:
     """Step the simulator through the sequence from the empty schedule."""
-    state = State(instance)
-    lower_bounds = [state.lower_bound]
-    for action in path.actions:
-        state.apply(*divmod(action, instance.n_processors))
-        lower_bounds.append(state.lower_bound)
+    makespan = _state_of(instance, path.actions).schedule().makespan
     pairs = np.array([divmod(a, instance.n_processors) for a in path.actions], dtype=np.int32)
     return Trajectory(
         actions=pairs,
         candidates=tuple(path.candidates),
         policies=tuple(path.policies),
-        lower_bounds=np.array(lower_bounds),
-        makespan=state.schedule().makespan,
+        makespan=makespan,
     )

@@ -1,46 +1,50 @@
-"""One actor's share of a search: gather leaves, evaluate them, commit."""
+"""One actor's share of a search: gather leaves, evaluate them, back them up."""
 
 import numpy as np
 import numpy.typing as npt
 
 from aerl_trainer.config import SearchConfig
-from aerl_trainer.records import Task
-from aerl_trainer.search.answers import take_answers
-from aerl_trainer.search.context import SearchContext, make_context
-from aerl_trainer.search.features import INSERTION
-from aerl_trainer.search.kernels import commit, gather
-from aerl_trainer.search.leaves import (
-    Evaluator,
-    LeafArrays,
-    Scratch,
-    allocate_scratch,
-    write_state,
+from aerl_trainer.encoding.candidates import INSERTION
+from aerl_trainer.encoding.context import EncodingContext
+from aerl_trainer.encoding.evaluator import Evaluator
+from aerl_trainer.encoding.states import (
+    EncodedStates,
+    Workspace,
+    allocate_workspace,
+    encode_state,
 )
+from aerl_trainer.records import SearchJob
+from aerl_trainer.search.answers import take_answers
+from aerl_trainer.search.leaves import LeafBatch, leaves_around, pruning_bound
+from aerl_trainer.search.prefix import depth_to_fix, fix_prefix
+from aerl_trainer.search.problem import SearchProblem, search_problem
 from aerl_trainer.search.selection import Rules
-from aerl_trainer.search.tree import BEST_MAKESPAN, NO_EDGE, WRITER, SharedTree, TreeArrays
+from aerl_trainer.search.shared_tree import BrokenTreeError, SharedTree
+from aerl_trainer.search.simulation import expand_and_back_up, gather
+from aerl_trainer.search.tree import NO_EDGE, TreeArrays
 from aerl_trainer.seeding import generator
 from dagsched_env.errors import DAGSchedError
-from dagsched_env.kernels.arrays import Floats, StateArrays
+from dagsched_env.kernels.arrays import Floats, Ints, StateArrays, allocate_state
 from dagsched_env.kernels.jit import borrowing
 from dagsched_env.kernels.state.completion import complete
 from dagsched_env.kernels.state.transitions import copy_state, place, recompute_bounds, reset
 
 __all__ = ["SearchWorker", "state_after"]
 
-NOISE_POOL = 1 << 14
-"""Standard normals drawn once per task; each tail reads a stretch of them at a random offset."""
-SILENCE: Floats = np.zeros(0)
-"""No noise at the root."""
+NOISE_LENGTH = 1 << 14
+"""Standard normals drawn once per job; each rollout reads a stretch of them at a random offset."""
+NO_NOISE: Floats = np.zeros(0)
+"""At the root."""
 
 
 class SearchWorker:
-    """Runs simulations of one task on its tree, as actor number ``actor``.
+    """Runs simulations of one job on its tree, as actor number ``actor``.
 
     Args:
         actor: index into the tree's journal; one live worker per actor and tree.
-        task: the problem and the seed of its randomness.
-        tree: shared by all actors of the task.
-        leaves: the batch to work in; its first dimension bounds the mini-batch.
+        job: the problem and the seed of its randomness.
+        tree: shared by all actors of the job.
+        states: the batch to work in; its first dimension bounds the mini-batch.
         evaluator: the network, or ``PriorEvaluator``.
         config: search settings.
         explore: root noise, as in training: Dirichlet's with PUCT, Gumbel's with halving.
@@ -50,82 +54,99 @@ class SearchWorker:
     def __init__(
         self,
         actor: int,
-        task: Task,
+        job: SearchJob,
         tree: SharedTree,
-        leaves: LeafArrays,
+        states: EncodedStates,
         evaluator: Evaluator,
         config: SearchConfig,
         *,
         explore: bool,
         network: bool = True,
     ) -> None:
-        self.actor, self.task, self.tree, self.leaves = actor, task, tree, leaves
-        self.config, self.network = config, network
+        self.tree = tree
+        self._actor, self._job, self._config, self._network = actor, job, config, network
         self._evaluator = evaluator
-        self._context = make_context(task.instance)
-        n, p = task.instance.comp.shape
-        self._scratch = allocate_scratch(n, p)
-        self._best = allocate_scratch(n, p).tail
-        self._rng = generator(task.seed, "actor", actor)
-        self._noise = self._rng.standard_normal(NOISE_POOL + n + n * p)
-        self._rules = _rules(config, task.seed, explore)
+        self._leaves = leaves_around(states)
+        self._problem = search_problem(job.instance)
+        self._shape = n, p = job.instance.comp.shape
+        self._workspace = allocate_workspace(n, p)
+        self._path = np.zeros(n, dtype=np.int64)
+        self._best_rollout = allocate_state(n, p)
+        self._rng = generator(job.seed, "actor", actor)
+        self._noise = self._rng.standard_normal(NOISE_LENGTH + n + n * p)
+        self._rules = _rules(config, job.seed, explore)
         self._noisy_root = explore and config.root_selection == "puct"
-        self.model_version = 0
 
-    def run_batch(self, tail_weight: float) -> int:
-        """One mini-batch of simulations.
+    def run_batch(self, rollout_weight: float, spent: float = 0.0) -> int:
+        """One mini-batch of simulations, and the step of the search root that follows it.
 
         Args:
-            tail_weight: λ, share of the randomised tail in a leaf's value.
+            rollout_weight: λ, share of the rollout in a leaf's value.
+            spent: share used up of a limit other than the budget, such as time, in [0, 1].
 
         Returns:
-            How many simulations were done; 0 when the tree is finished or every leaf that the
-            search wants is in flight with another actor.
+            How many simulations were done; 0 when the tree is finished or broken, or every leaf
+            that the search wants is in flight with another actor.
 
         Raises:
             DAGSchedError: the network answers with numbers that are not finite.
         """
-        config, tree = self.config, self.tree
-        with tree.lock:
-            limit = min(config.batch_size, self.leaves.terminal.shape[0])
-            count = gather(tree.arrays, self.actor, limit, self._rules)
-        if count == 0:
+        config, tree = self._config, self.tree
+        limit = min(config.batch_size, self._leaves.value.shape[0])
+        try:
+            with tree.writing(self._actor) as arrays:
+                count = gather(arrays, self._actor, limit, self._rules)
+                if count == 0:
+                    self._move_search_root(arrays, spent)
+                    return 0
+            self._evaluate(count, rollout_weight)
+            best = self._best_rollout
+            with tree.writing(self._actor) as arrays:
+                # First the schedule: a complete tree must hold what it has found.
+                tree.improve_incumbent(
+                    best.totals[0], best.processor, best.sequence, best.start, best.finish
+                )
+                expand_and_back_up(arrays, self._actor, self._leaves, self._rules)
+                self._move_search_root(arrays, spent)
+        except BrokenTreeError:
             return 0
-        best_makespan = self._evaluate(count, tail_weight)
-        with tree.lock:
-            # First the schedule: a tree must not be complete before it holds what it has found.
-            better = best_makespan < tree.arrays.scalars[BEST_MAKESPAN]
-            if better and tree.counter(WRITER) == 0:
-                _store_incumbent(tree.arrays, self.actor, self._best)
-            commit(tree.arrays, self.actor, self.leaves, self._rules)
         return count
 
-    def _evaluate(self, count: int, tail_weight: float) -> float:
-        """Fill ``leaves`` for the journalled paths; returns the best makespan among their tails."""
-        leaves, config = self.leaves, self.config
-        offsets = self._rng.integers(NOISE_POOL, size=count)
-        best_makespan = prepare_leaves(
-            self._context,
+    def _move_search_root(self, arrays: TreeArrays, spent: float) -> None:
+        """Fix as many placements as the progress of the search asks for."""
+        n, p = self._shape
+        progress = max(spent, self.tree.simulations / self._config.budget)
+        depth = depth_to_fix(progress, n, self._config.fix_every)
+        if depth > self.tree.fixed_depth:
+            fix_prefix(arrays, depth, p, self._config.prune)
+
+    def _evaluate(self, count: int, rollout_weight: float) -> None:
+        """Fill the mini-batch for the journalled paths, and ``_best_rollout`` from its best."""
+        leaves, config = self._leaves, self._config
+        offsets = self._rng.integers(NOISE_LENGTH, size=count)
+        prepare_leaves(
+            self._problem,
             self.tree.arrays,
-            self.actor,
+            self._actor,
             count,
-            self._scratch,
-            self._best,
+            self._workspace,
+            self._path,
+            self._best_rollout,
             leaves,
             self._noise,
             offsets,
             config.min_prior,
-            # The inputs of the network hold the deterministic tail, on which v builds without it.
-            self.network or tail_weight < 1.0 or config.backup == "value",
+            # Without a network v is the list completion, which is encoded with the features.
+            self._network or rollout_weight < 1.0 or config.backup == "value",
         )
-        self.model_version = self._evaluator.evaluate(self.task.instance, leaves, count)
+        self._evaluator.evaluate(self._job.instance, leaves.states, count)
         finite = take_answers(
-            self._context,
+            self._problem.encoding,
             leaves,
             count,
             self._root_noise(),
             config.noise_fraction,
-            tail_weight,
+            rollout_weight,
             config.backup == "value",
             config.value_target == "rank",
         )
@@ -134,15 +155,14 @@ class SearchWorker:
                 "the network answers with numbers that are not finite: train it with a lower "
                 "learner.learning_rate"
             )
-        return float(best_makespan)
 
     def _root_noise(self) -> Floats:
         """Dirichlet noise if row 0 is the root, the same for every actor; else nothing."""
-        if not self._noisy_root or self.tree.arrays.journal_edge[self.actor, 0] != NO_EDGE:
-            return SILENCE
-        k = int(self.leaves.n_candidates[0])
-        rng = generator(self.task.seed, "root-noise")
-        return rng.dirichlet(np.full(k, self.config.noise_concentration / k))
+        if not self._noisy_root or self.tree.arrays.journal_edge[self._actor, 0] != NO_EDGE:
+            return NO_NOISE
+        k = int(self._leaves.states.n_candidates[0])
+        rng = generator(self._job.seed, "root-noise")
+        return rng.dirichlet(np.full(k, self._config.noise_concentration / k))
 
 
 def _rules(config: SearchConfig, seed: int, explore: bool) -> Rules:
@@ -163,10 +183,16 @@ def _rules(config: SearchConfig, seed: int, explore: bool) -> Rules:
 
 
 @borrowing
-def state_after(
-    c: SearchContext, t: TreeArrays, edge: int, s: StateArrays, path: npt.NDArray[np.int64]
-) -> None:
-    """Make ``s`` the state behind the last ``edge`` of a path (-1 = root), by replaying it."""
+def state_after(c: EncodingContext, t: TreeArrays, edge: int, s: StateArrays, path: Ints) -> None:
+    """Make ``s`` the state behind the last edge of a path, by replaying it.
+
+    Args:
+        c: the problem.
+        t: the tree.
+        edge: the last edge; ``NO_EDGE`` = the root.
+        s: out.
+        path: ``[n]`` work space.
+    """
     p = c.g.comp.shape[1]
     length = 0
     while edge != NO_EDGE:
@@ -181,44 +207,54 @@ def state_after(
 
 @borrowing
 def prepare_leaves(
-    c: SearchContext,
+    problem: SearchProblem,
     t: TreeArrays,
     actor: int,
     count: int,
-    w: Scratch,
-    best: StateArrays,
-    leaves: LeafArrays,
-    noise: npt.NDArray[np.float64],
+    w: Workspace,
+    path: Ints,
+    best_rollout: StateArrays,
+    leaves: LeafBatch,
+    noise: Floats,
     offsets: npt.NDArray[np.int64],
     min_prior: float,
     features: bool,
-) -> float:
-    """Rebuild each leaf's state, list its candidates, and complete it by a randomised tail.
+) -> None:
+    """Rebuild each leaf's state, encode it, bound it, and complete it by a rollout.
 
-    Sets ``leaves.best`` to the return of that complete schedule, and copies the best schedule of
-    the batch into ``best``; returns its makespan.
+    Args:
+        problem: what is searched.
+        t: the tree.
+        actor: whose journal names the leaves.
+        count: leaves in the journal.
+        w: work space.
+        path: ``[n]`` work space.
+        best_rollout: out: the complete schedule of the best rollout of the mini-batch.
+        leaves: out: encoded states, pruning bounds and makespans of the rollouts.
+        noise: standard normals.
+        offsets: ``[count]`` where the noise of each rollout begins, ``n + n * p`` numbers long.
+        min_prior: as of ``encode_state``.
+        features: as of ``encode_state``.
     """
+    c = problem.encoding
     n, p = c.g.comp.shape
     least = np.inf
     for b in range(count):
-        state_after(c, t, t.journal_edge[actor, b], w.state, w.path)
-        write_state(c, w, w.state, leaves, b, min_prior, features)
-        copy_state(w.state, w.tail)
+        s = w.state
+        state_after(c, t, t.journal_edge[actor, b], s, path)
+        encode_state(c, w, s, leaves.states, b, min_prior, features)
+        if leaves.states.terminal[b]:
+            leaves.pruning_bound[b] = s.totals[0]
+        else:
+            leaves.pruning_bound[b] = pruning_bound(
+                problem.floor, problem.tail, problem.least_tail, s.processor, s.bound
+            )
+        copy_state(s, w.completion)
         draws = noise[offsets[b] : offsets[b] + n + n * p]
-        makespan = complete(c.g, w.tail, c.rank_u, c.oct, c.tail_sigma, draws, INSERTION)
-        leaves.best[b] = makespan
+        makespan = complete(
+            c.g, w.completion, c.rank_u, c.oct, problem.rollout_sigma, draws, INSERTION
+        )
+        leaves.rollout_makespan[b] = makespan
         if makespan < least:
             least = makespan
-            copy_state(w.tail, best)
-    return least
-
-
-def _store_incumbent(t: TreeArrays, actor: int, s: StateArrays) -> None:
-    t.counters[WRITER] = actor + 1  # a death in here would leave half a schedule
-    n = s.processor.shape[0]
-    t.scalars[BEST_MAKESPAN] = s.totals[0]
-    t.incumbent_processor[:n] = s.processor
-    t.incumbent_sequence[:n] = s.sequence
-    t.incumbent_start[:n] = s.start
-    t.incumbent_finish[:n] = s.finish
-    t.counters[WRITER] = 0
+            copy_state(w.completion, best_rollout)

@@ -37,8 +37,8 @@ In reading order:
 - ``graphml``: GraphML, read and written;
 - ``csv_trio``: a directory of tables, read and written;
 - ``transfers``: file sizes on the edges of traces;
-- ``wfformat``: WfFormat traces of versions 1.5 and 1.6;
 - ``wfformat_14``: WfFormat traces of version 1.4;
+- ``wfformat``: WfFormat traces of versions 1.5 and 1.6;
 - ``wfformat_dump``: writes WfFormat 1.5;
 - ``dax``: Pegasus DAX;
 - ``stg``: Standard Task Graphs;

@@ -11,8 +11,8 @@ In reading order:
 - ``model``: the protocol of all platforms;
 - ``ccr``: the ratio of communication to computation, measured and set exactly;
 - ``altered``: an instance with some of its numbers changed;
-- ``machines``: ``Platform``, given by its speeds and links, and ``RandomPlatform``;
 - ``unrelated``: unrelated processors, heterogeneity β;
+- ``machines``: ``Platform``, given by its speeds and links, and ``RandomPlatform``;
 - ``related``: related processors: speeds;
 - ``cpu_gpu``: two types of processor; the acceleration depends on the kind of task;
 - ``clustered``: slow links between clusters, around any platform;

@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dagsched_env import DAGSchedEnv, DAGSchedError, Instance, State
+from dagsched_env.features import FLOAT_FEATURES
 from dagsched_env.generators import TopcuogluGenerator
+from dagsched_env.kernels.state import features as state_features
 from dagsched_env.observation import FEATURES, LIMIT, flat_slices, stack_features
 from dagsched_env.rewards import Transition
 from dagsched_env.suites import load
@@ -538,3 +540,20 @@ def test_render_without_a_mode_warns() -> None:
     env.reset()
     with pytest.warns(UserWarning, match="render_mode"):
         assert env.render() is None
+
+
+def test_the_rows_of_the_kernels_are_those_of_the_table() -> None:
+    dynamic = {
+        group: [f.name for f in FLOAT_FEATURES if f.dynamic and f.group == group]
+        for group in ("task", "pair")
+    }
+    kernel = state_features
+    status = {
+        kernel.WAITING: "status_uncompleted",
+        kernel.READY: "status_ready",
+        kernel.COMPLETED: "status_completed",
+        kernel.EARLIEST_FINISH: "earliest_finish",
+    }
+    pairs = {kernel.PLACED: "placed", kernel.EST: "est", kernel.EFT: "eft", kernel.GAP: "gap"}
+    assert [status[i] for i in sorted(status)] == dynamic["task"]
+    assert [pairs[i] for i in sorted(pairs)] == dynamic["pair"]

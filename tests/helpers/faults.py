@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from aerl_trainer.config import Config
-from aerl_trainer.runtime.local import ProcessPool
 from aerl_trainer.runtime.pool import Finished
-from aerl_trainer.search.tree import SIMS_DONE, TERMINAL_PATHS, TURNS_KEPT, WRITER
+from aerl_trainer.search.tree import BATCHES_KEPT, SIMS_DONE, TERMINAL_PATHS, WRITER
 from aerl_trainer.shared_memory import SEGMENTS
+from helpers.pools import OpenPool
 from helpers.small_runs import eventually, is_running
 from helpers.tree_invariants import check_tree
 
@@ -55,22 +55,23 @@ def is_free(path: Path) -> bool:
     return True
 
 
-def is_writing(pool: ProcessPool, actor: int) -> bool:
+def is_writing(pool: OpenPool, actor: int) -> bool:
     """Whether an actor is changing a tree, which it does under the tree's lock."""
-    return any(slot.tree.counter(WRITER) == actor + 1 for slot in pool._slots)
+    trees = [pool.tree(slot) for slot in range(len(pool.slots))]
+    return any(tree.counter(WRITER) == actor + 1 for tree in trees)
 
 
 def check_finished(finished: Finished, config: Config) -> None:
     """A tree as a search should leave it, and a report that fits."""
     t, report = finished.tree.arrays, finished.report
-    instance = finished.task.instance
+    instance = finished.job.instance
     check_tree(t)
-    assert report.task_id == finished.task.id
+    assert report.job_id == finished.job.id
     assert report.outcome == "complete"
     assert report.simulations == t.counters[SIMS_DONE] >= config.search.budget
     assert report.terminal_paths == t.counters[TERMINAL_PATHS] >= config.search.min_trajectories
     assert sum(report.simulations_by_actor) == report.simulations
-    if len(report.interleaving) < TURNS_KEPT:
+    if len(report.interleaving) < BATCHES_KEPT:
         shares = Counter[int]()
         for actor, count in report.interleaving:
             shares[actor] += count

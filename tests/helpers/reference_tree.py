@@ -119,7 +119,7 @@ class ReferenceTree:
         self._end()
         return [[edge.action for edge in path] for path in paths]
 
-    def commit(self, actor: int, evaluations: list[Evaluation]) -> None:
+    def expand_and_back_up(self, actor: int, evaluations: list[Evaluation]) -> None:
         for path, evaluation in zip(self.journal[actor], evaluations, strict=True):
             self._expand(path, evaluation)
             for edge in path:
@@ -305,7 +305,7 @@ def assert_same_tree(t: TreeArrays, model: ReferenceTree, *, rel: float = 0.0) -
         assert t.status[node] == STATUS[twin.status]
         if twin.status not in ("new", "evaluating"):
             assert t.raw_value[node] == near(twin.raw_value)
-            assert t.lower_bound[node] == near(twin.bound)
+            assert t.pruning_bound[node] == near(twin.bound)
         edges = edges_of(t, node)
         assert [t.edge_action[e] for e in edges] == [edge.action for edge in twin.edges]
         for e, edge in zip(edges, twin.edges, strict=True):

@@ -178,7 +178,7 @@ def heft(instance: Instance, *, insertion: bool = True) -> Partial:
     return partial
 
 
-def tail(
+def complete(
     partial: Partial, priority: np.ndarray, cost_to_go: np.ndarray, sigma: float, noise: np.ndarray
 ) -> float:
     """Makespan of the randomised completion that ``completion.complete`` describes."""

@@ -11,12 +11,14 @@ import numpy as np
 
 from aerl_trainer import config as settings
 from aerl_trainer.config import Config, SearchConfig
+from aerl_trainer.encoding.evaluator import Evaluator, PriorEvaluator
+from aerl_trainer.encoding.states import allocate_states
 from aerl_trainer.learning.experiences import make_experiences
-from aerl_trainer.records import Experience, Task, Trajectory
+from aerl_trainer.records import Experience, SearchJob, Trajectory
 from aerl_trainer.search.alone import search_alone
-from aerl_trainer.search.leaves import Evaluator, PriorEvaluator, allocate_leaves
+from aerl_trainer.search.shared_tree import SharedTree
 from aerl_trainer.search.trajectories import sample_trajectories
-from aerl_trainer.search.tree import SharedTree, TreeSize
+from aerl_trainer.search.tree import TreeSize
 from aerl_trainer.search.worker import SearchWorker
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.instance import Instance
@@ -28,14 +30,14 @@ SMALL: dict[str, dict[str, Any]] = {
         "cap_factor": 4.0,
         "batch_size": 4,
         "max_children": 16,
-        "tail_decay_steps": 20,
+        "rollout_decay_steps": 20,
     },
     "inference": {"backend": "server", "devices": ["cpu"]},
     "network": {"width": 8, "layers": 1},
     "learner": {
         "batch_size": 8,
         "learning_rate": 0.003,
-        "steps_per_task": 2.0,
+        "steps_per_job": 2.0,
         "publish_interval": 5,
         "checkpoint_interval": 7,
     },
@@ -82,8 +84,8 @@ def problem(n: int = 8, p: int = 3, seed: int = 0) -> Instance:
 
 def trajectories_of(instance: Instance, config: Config, seed: int = 0) -> list[Trajectory]:
     """A search without a network, and its sample."""
-    task, rng = Task(0, 0, instance, seed), np.random.default_rng(seed)
-    tree, _ = search_alone(task, PriorEvaluator(), config.search, tail_weight=1.0, explore=True)
+    task, rng = SearchJob(0, instance, seed), np.random.default_rng(seed)
+    tree, _ = search_alone(task, PriorEvaluator(), config.search, rollout_weight=1.0, explore=True)
     return sample_trajectories(instance, tree.arrays, PriorEvaluator(), config.search, rng)
 
 
@@ -131,7 +133,7 @@ def empty_tree(instance: Instance, config: SearchConfig, actors: int = 1) -> Sha
 def search_worker(
     tree: SharedTree,
     actor: int,
-    task: Task,
+    task: SearchJob,
     config: SearchConfig,
     *,
     evaluator: Evaluator | None = None,
@@ -142,7 +144,7 @@ def search_worker(
         actor,
         task,
         tree,
-        allocate_leaves(config.batch_size, config.max_children),
+        allocate_states(config.batch_size, config.max_children),
         evaluator or PriorEvaluator(),
         config,
         explore=explore,

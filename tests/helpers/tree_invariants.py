@@ -103,12 +103,13 @@ def _check_closed(t: TreeArrays, prune: bool) -> None:
             continue
         children = [int(t.edge_child[e]) for e in edges_of(t, node)]
         done = [
-            c != NO_NODE and (t.status[c] in FINISHED or t.lower_bound[c] >= cut) for c in children
+            c != NO_NODE and (t.status[c] in FINISHED or t.pruning_bound[c] >= cut)
+            for c in children
         ]
         if t.status[node] == SOLVED:
             assert all(done)
             if not t.dropped[node]:
-                assert t.lower_bound[node] >= min(t.lower_bound[c] for c in children)
+                assert t.pruning_bound[node] >= min(t.pruning_bound[c] for c in children)
         elif not prune:
             assert not all(done)
 

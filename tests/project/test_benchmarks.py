@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from aerl_trainer.config import Config
-from aerl_trainer.records import Task
+from aerl_trainer.encoding.evaluator import PriorEvaluator
+from aerl_trainer.records import SearchJob
 from aerl_trainer.search.alone import search_alone
-from aerl_trainer.search.leaves import PriorEvaluator
 from dagsched_env import Instance
 from dagsched_env.generators import TopcuogluGenerator
 from helpers import ROOT
@@ -73,8 +73,8 @@ def test_the_rival_grows_the_same_tree(rival, instance, best_weight, layout):
         batch_size=1,
         best_weight=best_weight,
     )
-    task = Task(0, 0, instance, 5)
-    tree, report = search_alone(task, PriorEvaluator(), settings, tail_weight=1.0, explore=False)
+    task = SearchJob(0, instance, 5)
+    tree, report = search_alone(task, PriorEvaluator(), settings, rollout_weight=1.0, explore=False)
     theirs, schedule = search_plainly(rival, layout, instance, settings, 5)
     ours, width = tree.arrays, int(tree.arrays.n_edges[0])
     value, edges = theirs.node(())

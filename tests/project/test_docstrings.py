@@ -12,10 +12,7 @@ from helpers import ROOT
 LEAST_PARAMETERS = 3
 """With so many parameters, not counting ``self`` and ``cls``, a docstring has to explain them."""
 
-PACKAGES = [
-    "dagsched_env",
-    pytest.param("aerl_trainer", marks=pytest.mark.xfail(strict=False, reason="in progress")),
-]
+PACKAGES = ("dagsched_env", "aerl_trainer")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -85,3 +82,29 @@ def test_every_package_lists_its_modules(package: str) -> None:
             f"{folder.relative_to(ROOT)}: {name}" for name in sorted(modules) if name not in listed
         ]
     assert not missing, "\n".join(missing)
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Dotted names that a module imports when it is loaded."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_reading_order_is_the_order_of_imports(package: str) -> None:
+    """What a module imports from its own folder is listed before it."""
+    wrong = []
+    for folder in packages(package):
+        text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8"))) or ""
+        order = list(dict.fromkeys(re.findall(r"``(\w+)``", text.partition("reading order")[2])))
+        name = ".".join(folder.relative_to(ROOT).parts)
+        for i, module in enumerate(order):
+            files = [folder / f"{module}.py", *(folder / module).rglob("*.py")]
+            uses = {used for path in files if path.exists() for used in imported(path)}
+            wrong += [
+                f"{name}: {module} imports {later}, which is listed after it"
+                for later in order[i + 1 :]
+                if any(f"{used}.".startswith(f"{name}.{later}.") for used in uses)
+            ]
+    assert not wrong, "\n".join(wrong)

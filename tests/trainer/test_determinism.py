@@ -8,25 +8,25 @@ import pytest
 import torch
 from torch import nn
 
+from aerl_trainer.encoding.evaluator import Evaluator, PriorEvaluator
 from aerl_trainer.nn.evaluator import TorchEvaluator, flat_weights
 from aerl_trainer.nn.network import Network
-from aerl_trainer.records import Task
-from aerl_trainer.runtime.local import ProcessPool
+from aerl_trainer.records import SearchJob
 from aerl_trainer.runtime.pool import Finished
+from aerl_trainer.runtime.process_pool import ProcessPool
 from aerl_trainer.runtime.processes import Backend
 from aerl_trainer.search.alone import search_alone
-from aerl_trainer.search.leaves import Evaluator, PriorEvaluator
 from aerl_trainer.search.tree import N_EDGES, N_NODES, TreeArrays
 from helpers.faults import check_finished
 from helpers.small_runs import eventually, problem, replaced, small_config
 
 CONFIG = replaced(small_config(run={"actors": 1, "trees_in_flight": 1}), "search", budget=400)
 N_TASKS = 20
-TAIL_WEIGHT: dict[Backend, float] = {"prior": 1.0, "inline": 0.5}  # the prior predicts nothing
+ROLLOUT_WEIGHT: dict[Backend, float] = {"prior": 1.0, "inline": 0.5}  # the prior predicts nothing
 
 
-def task(number: int = 0) -> Task:
-    return Task(number, 0, problem(n=N_TASKS, seed=number), seed=number)
+def task(number: int = 0) -> SearchJob:
+    return SearchJob(number, problem(n=N_TASKS, seed=number), seed=number)
 
 
 def network() -> Network:
@@ -63,8 +63,8 @@ def pool_of(backend: Backend, actors: int = 1) -> Iterator[ProcessPool]:
         pool.close()
 
 
-def search(pool: ProcessPool, tail_weight: float, number: int = 0) -> Finished:
-    pool.submit(task(number), tail_weight)
+def search(pool: ProcessPool, rollout_weight: float, number: int = 0) -> Finished:
+    pool.submit(task(number), rollout_weight)
     finished: Finished = eventually(lambda: pool.wait(1.0), "a finished tree")
     pool.release(finished)
     return finished
@@ -74,8 +74,10 @@ def search(pool: ProcessPool, tail_weight: float, number: int = 0) -> Finished:
 def test_one_actor_grows_the_same_tree_in_every_process(backend: Backend) -> None:
     """To the bit, whatever was searched before; and the same as without any other process."""
     evaluator: Evaluator = PriorEvaluator() if backend == "prior" else TorchEvaluator(network())
-    weight = TAIL_WEIGHT[backend]
-    alone, report = search_alone(task(), evaluator, CONFIG.search, tail_weight=weight, explore=True)
+    weight = ROLLOUT_WEIGHT[backend]
+    alone, report = search_alone(
+        task(), evaluator, CONFIG.search, rollout_weight=weight, explore=True
+    )
     expected = bits(alone.arrays)
     for earlier in ([], [3, 1]):
         with pool_of(backend) as pool:
@@ -89,7 +91,9 @@ def test_one_actor_grows_the_same_tree_in_every_process(backend: Backend) -> Non
 
 def test_several_actors_give_the_same_guarantees() -> None:
     """Whoever comes first: a sound tree, the budget kept, and the same root."""
-    alone, _ = search_alone(task(), PriorEvaluator(), CONFIG.search, tail_weight=1.0, explore=True)
+    alone, _ = search_alone(
+        task(), PriorEvaluator(), CONFIG.search, rollout_weight=1.0, explore=True
+    )
     roots = {alone.arrays.edge_prior[: alone.arrays.n_edges[0]].tobytes()}
     with pool_of("prior", actors=3) as pool:
         for _ in range(4):

@@ -1,4 +1,4 @@
-"""The life of a task: which weights the trajectories are drawn with."""
+"""The life of a job: which weights the trajectories are drawn with."""
 
 import numpy as np
 import numpy.typing as npt
@@ -6,15 +6,15 @@ import pytest
 
 from aerl_trainer.curriculum import Curriculum
 from aerl_trainer.learning.learner import Learner
-from aerl_trainer.lifecycle import TaskLifecycle
+from aerl_trainer.lifecycle import JobLifecycle
 from aerl_trainer.runtime.pool import LockstepPool
 from helpers.small_runs import lockstep_config
 
 
 @pytest.fixture
-def lifecycle() -> TaskLifecycle:
+def lifecycle() -> JobLifecycle:
     config = lockstep_config()
-    return TaskLifecycle(
+    return JobLifecycle(
         config, LockstepPool(config), Learner(config), Curriculum(config.curriculum)
     )
 
@@ -24,7 +24,7 @@ def weights_of(version: int, like: npt.NDArray[np.float32]) -> npt.NDArray[np.fl
 
 
 def test_each_tree_is_sampled_with_the_newest_weights(
-    lifecycle: TaskLifecycle, monkeypatch: pytest.MonkeyPatch
+    lifecycle: JobLifecycle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where they are published while the ones before are being taken over."""
     evaluator, loaded = lifecycle._evaluator, []

@@ -13,16 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import aerl_trainer
-from aerl_trainer import checkpoint, solver
+from aerl_trainer import checkpoint
 from aerl_trainer.checkpoint import CheckpointError
 from aerl_trainer.evaluation import evaluate
 from aerl_trainer.learning.learner import make_network
 from aerl_trainer.nn.evaluator import flat_weights
+from aerl_trainer.policies import Policy, load_policy
 from aerl_trainer.reporting import RunDirectory
-from aerl_trainer.runtime.local import ProcessPool
+from aerl_trainer.runtime import joint_search
+from aerl_trainer.runtime.crew import Crew
 from aerl_trainer.search.tree import SIMS_DONE, WRITER
 from aerl_trainer.search.worker import SearchWorker
-from aerl_trainer.solver import Policy, SolveResult, load_policy, solve
+from aerl_trainer.solver import SolveResult, solve
 from aerl_trainer.training import train
 from dagsched_env import exact
 from dagsched_env.errors import DAGSchedError
@@ -283,14 +285,14 @@ def test_the_other_actors_get_the_network_and_the_incumbent(
     trained: RunDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     published, instance = [], problem(30, 4, 1)
-    publish, strong = ProcessPool.publish, solve(instance, simulations=5000).schedule
+    publish, strong = Crew.publish, solve(instance, simulations=5000).schedule
 
-    def recording(pool: ProcessPool, weights: np.ndarray) -> None:
+    def recording(crew: Crew, weights: np.ndarray) -> None:
         published.append(weights.copy())
-        publish(pool, weights)
+        publish(crew, weights)
 
-    monkeypatch.setattr(ProcessPool, "publish", recording)
-    monkeypatch.setattr(solver, "best_of_portfolio", lambda _: strong)
+    monkeypatch.setattr(Crew, "publish", recording)
+    monkeypatch.setattr(joint_search, "best_of_portfolio", lambda _: strong)
     policy = load_policy(trained.path)
     result = solve(instance, simulations=1, actors=2, checkpoint=policy)
     assert result.schedule == strong
@@ -303,8 +305,8 @@ def test_a_tree_that_breaks_is_searched_again(monkeypatch: pytest.MonkeyPatch) -
     broken = []
 
     class Unlucky(SearchWorker):
-        def run_batch(self, tail_weight: float) -> int:
-            done = super().run_batch(tail_weight)
+        def run_batch(self, rollout_weight: float, spent: float = 0.0) -> int:
+            done = super().run_batch(rollout_weight, spent)
             if not broken and self.tree.counter(SIMS_DONE) > 100:
                 with self.tree.lock:
                     self.tree.arrays.counters[WRITER] = 1
@@ -312,7 +314,7 @@ def test_a_tree_that_breaks_is_searched_again(monkeypatch: pytest.MonkeyPatch) -
                 broken.append(self.tree.counter(SIMS_DONE))
             return done
 
-    monkeypatch.setattr(solver, "SearchWorker", Unlucky)
+    monkeypatch.setattr(joint_search, "SearchWorker", Unlucky)
     instance = problem(30, 4, 1)
     result = solve(instance, simulations=300, actors=2)
     assert len(broken) == 1

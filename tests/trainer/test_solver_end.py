@@ -6,13 +6,15 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 from aerl_trainer import solver
-from aerl_trainer.records import Task
-from aerl_trainer.runtime.local import ProcessPool
+from aerl_trainer.records import SearchJob
+from aerl_trainer.runtime import joint_search
+from aerl_trainer.runtime.supervisor import Supervisor
 from aerl_trainer.search.tree import BEST_MAKESPAN, ROOT, SIMS_DONE, WRITER
 from aerl_trainer.seeding import generator
 from aerl_trainer.solver import solve
@@ -20,6 +22,7 @@ from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import annealing, best_of_portfolio
 from dagsched_env.schedulers.simulated_annealing import run_chains
 from helpers import TESTS
+from helpers.pools import OpenPool
 from helpers.small_runs import (
     eventually,
     is_running,
@@ -119,10 +122,10 @@ def test_what_the_tree_has_proved_is_not_annealed(monkeypatch: pytest.MonkeyPatc
 def test_no_actor_is_killed_in_the_middle_of_a_change(moment: int) -> None:
     """Whenever the searches are halted, each tree is whole, and held by nobody."""
     config = small_config(search={"budget": 10**6}, run={"actors": 3, "trees_in_flight": 2})
-    pool = ProcessPool(config, INSTANCE.n_tasks, backend="prior", explore=False)
+    pool = OpenPool(config, INSTANCE.n_tasks, backend="prior", explore=False)
     try:
         for number in range(2):
-            pool.submit(Task(number, 0, INSTANCE, number), 1.0)
+            pool.submit(SearchJob(number, INSTANCE, number), 1.0)
         trees = [pool.tree(number) for number in range(2)]
         eventually(lambda: all(t.counter(SIMS_DONE) > moment for t in trees), "both searches")
         pids = pool.actor_pids()
@@ -141,16 +144,16 @@ def test_a_tree_that_breaks_at_the_very_end_gives_a_valid_schedule(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As if another actor had died in mid-write when nobody searches any more."""
-    halt = ProcessPool.halt
+    halt = joint_search._halt
 
-    def halt_broken(pool: ProcessPool) -> None:
-        halt(pool)
-        arrays = pool.tree(0).arrays
+    def halt_broken(supervisor: Supervisor) -> None:
+        halt(supervisor)
+        arrays = supervisor.slots[0].tree.arrays
         arrays.counters[WRITER] = 1
         arrays.incumbent_start[:] = -1.0
-        arrays.scalars[BEST_MAKESPAN] = arrays.lower_bound[ROOT] = 0.001
+        arrays.scalars[BEST_MAKESPAN] = arrays.pruning_bound[ROOT] = 0.001
 
-    monkeypatch.setattr(ProcessPool, "halt", halt_broken)
+    monkeypatch.setattr(joint_search, "_halt", halt_broken)
     for anneal in (False, True):
         result = solve(INSTANCE, simulations=200, actors=2, anneal=anneal)
         result.schedule.validate(INSTANCE)
@@ -159,12 +162,16 @@ def test_a_tree_that_breaks_at_the_very_end_gives_a_valid_schedule(
         assert result.simulations >= 200
 
 
-@pytest.mark.parametrize("step", ["_work_as_guest", "run_chains"])
-def test_an_error_leaves_nothing_behind(step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("module", "step"), [(joint_search, "_work_as_guest"), (solver, "run_chains")]
+)
+def test_an_error_leaves_nothing_behind(
+    module: ModuleType, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: object, **__: object) -> None:
         raise ArithmeticError("in the middle")
 
-    monkeypatch.setattr(solver, step, fail)
+    monkeypatch.setattr(module, step, fail)
     with pytest.raises(ArithmeticError, match="in the middle"):
         solve(INSTANCE, simulations=100, actors=3)
     assert not multiprocessing.active_children()
@@ -175,6 +182,7 @@ SCRIPT = """
 import signal, sys
 from helpers.small_runs import problem
 from aerl_trainer import solve, solver
+from aerl_trainer.runtime import joint_search
 
 def announcing(step):
     def announced(*arguments, **options):
@@ -185,7 +193,8 @@ def announcing(step):
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell says "&"
     solver.SEARCH_SHARE = 0.0001
-    setattr(solver, sys.argv[1], announcing(getattr(solver, sys.argv[1])))
+    module = solver if hasattr(solver, sys.argv[1]) else joint_search
+    setattr(module, sys.argv[1], announcing(getattr(module, sys.argv[1])))
     solve(problem(60, 4), budget_s=3600.0, actors=3)
 """
 

@@ -18,8 +18,8 @@ import pytest
 from aerl_trainer import checkpoint
 from aerl_trainer import config as settings
 from aerl_trainer.config import Config
+from aerl_trainer.policies import load_policy
 from aerl_trainer.reporting import RunDirectory, read_metrics
-from aerl_trainer.solver import load_policy
 from aerl_trainer.training import TrainingResult, train
 from dagsched_env.errors import DAGSchedError
 from helpers.small_runs import (
@@ -70,7 +70,7 @@ def assert_same_checkpoint(one: checkpoint.Checkpoint, other: checkpoint.Checkpo
     assert one.arrays.keys() == other.arrays.keys()
     for name, array in one.arrays.items():
         assert np.array_equal(array, other.arrays[name]), name
-    for key in ("learner", "curriculum", "lifecycle", "tail_weight", "best"):
+    for key in ("learner", "curriculum", "lifecycle", "rollout_weight", "best"):
         assert one.state[key] == other.state[key], key
 
 
@@ -99,7 +99,7 @@ def test_a_run_ends_after_its_steps_and_leaves_everything(
     config = lockstep_config()
     assert result.steps == 20
     assert not result.interrupted
-    assert result.tasks >= 20 / config.learner.steps_per_task
+    assert result.jobs >= 20 / config.learner.steps_per_job
     assert settings.load(directory.config_file) == config
     assert json.loads(directory.system_file.read_text())["cpu_count"] >= 1
     assert any(directory.tensorboard.iterdir())
@@ -109,26 +109,26 @@ def test_a_run_ends_after_its_steps_and_leaves_everything(
     steps = [r["step"] for r in found if r["kind"] == "train"]
     assert steps == list(range(1, 21))
     searches = [r for r in found if r["kind"] == "search"]
-    assert [r["task_id"] for r in searches] == list(range(result.tasks))
+    assert [r["job_id"] for r in searches] == list(range(result.jobs))
     assert all(r["outcome"] in ("complete", "exhausted") for r in searches)
     assert [r["step"] for r in found if r["kind"] == "validation"] == [0, 5, 10, 15, 20]
     saved = state_of(directory)
     assert saved.state["learner"]["steps"] == 20
-    assert saved.state["lifecycle"]["finished"] == result.tasks
+    assert saved.state["lifecycle"]["finished"] == result.jobs
     assert saved.state["lifecycle"]["simulations"] == sum(r["simulations"] for r in searches)
 
 
 def test_the_learner_keeps_to_the_replay_ratio(
     reference: tuple[TrainingResult, RunDirectory],
 ) -> None:
-    """No step before there is enough experience, and at most so many per finished task."""
+    """No step before there is enough experience, and at most so many per finished job."""
     _, directory = reference
     config = lockstep_config()
     finished = 0
     for record in records(directory):
         finished += record["kind"] == "search"
         if record["kind"] == "train":
-            assert record["step"] <= config.learner.steps_per_task * finished
+            assert record["step"] <= config.learner.steps_per_job * finished
 
 
 def test_the_curriculum_advances_when_a_level_is_mastered(
@@ -199,14 +199,14 @@ def test_a_resume_continues_all_counters(tmp_path: Path) -> None:
     second, _ = run(tmp_path / "run", with_steps(lockstep_config(), 13), resume=True)
     after = state_of(directory)
     assert (first.steps, second.steps) == (7, 13)
-    assert second.tasks == after.state["lifecycle"]["finished"] > first.tasks
+    assert second.jobs == after.state["lifecycle"]["finished"] > first.jobs
     assert after.state["lifecycle"]["simulations"] > before.state["lifecycle"]["simulations"]
     assert len(after.arrays["experience_depth"]) > len(before.arrays["experience_depth"])
     assert after.state["time_s"] > before.state["time_s"]
     found = read_metrics(directory.metrics_file)
     assert [r["step"] for r in found if r["kind"] == "train"] == list(range(1, 14))
-    tasks = [r["task_id"] for r in found if r["kind"] == "search"]
-    assert tasks == list(range(second.tasks))
+    tasks = [r["job_id"] for r in found if r["kind"] == "search"]
+    assert tasks == list(range(second.jobs))
     times = [r["time_s"] for r in found]
     assert times == sorted(times)
 
@@ -296,7 +296,7 @@ def test_killing_children_does_not_stop_training(tmp_path: Path) -> None:
     assert not result.interrupted
     found = records(directory)
     assert [r["step"] for r in found if r["kind"] == "train"] == list(range(1, 21))
-    assert len({r["task_id"] for r in found if r["kind"] == "search"}) == result.tasks
+    assert len({r["job_id"] for r in found if r["kind"] == "search"}) == result.jobs
     assert state_of(directory).state["learner"]["steps"] == 20
 
 

@@ -14,7 +14,18 @@ import numpy.typing as npt
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints, StateArrays
 from dagsched_env.kernels.jit import borrowing
 from dagsched_env.kernels.state.completion import best_processor
-from dagsched_env.kernels.state.features import available, placement
+from dagsched_env.kernels.state.features import (
+    COMPLETED,
+    EARLIEST_FINISH,
+    EFT,
+    EST,
+    GAP,
+    PLACED,
+    READY,
+    WAITING,
+    available,
+    placement,
+)
 from dagsched_env.kernels.state.transitions import place, reset
 
 __all__ = ["NO_ACTION", "Batch", "Frames", "Layout", "PackedArrays", "advance"]
@@ -192,26 +203,26 @@ def _show_placement(
     size, width = layout.max_tasks, layout.max_processors
     status = floats[layout.tasks : layout.tasks + 4 * size].reshape(4, size)
     pairs = floats[layout.pairs : layout.pairs + 4 * size * width].reshape(4, size, width)
-    status[1, task] = 0.0
-    status[2, task] = 1.0
+    status[READY, task] = 0.0
+    status[COMPLETED, task] = 1.0
     for t in range(n):
-        status[3, t] = min(s.bound[t] / scale, limit)
+        status[EARLIEST_FINISH, t] = min(s.bound[t] / scale, limit)
     floats[layout.processors + q] = min(available(s, q) / scale, limit)
-    pairs[0, task, q] = 1.0
+    pairs[PLACED, task, q] = 1.0
     for w in range(p):
         legal[task, w] = False
-        for k in range(1, 4):
+        for k in (EST, EFT, GAP):
             pairs[k, task, w] = 0.0
     for i in range(s.counts[1]):
         t = s.ready[i]
-        was_ready = status[1, t] > 0.0
-        status[0, t] = 0.0
-        status[1, t] = 1.0
+        was_ready = status[READY, t] > 0.0
+        status[WAITING, t] = 0.0
+        status[READY, t] = 1.0
         for w in range(p):
             if g.comp[t, w] == np.inf or (was_ready and w != q):
                 continue
             start, finish, gap = placement(g, s, t, w, insertion)
             legal[t, w] = True
-            pairs[1, t, w] = min(start / scale, limit)
-            pairs[2, t, w] = min(finish / scale, limit)
-            pairs[3, t, w] = min(gap / scale, limit)
+            pairs[EST, t, w] = min(start / scale, limit)
+            pairs[EFT, t, w] = min(finish / scale, limit)
+            pairs[GAP, t, w] = min(gap / scale, limit)

@@ -14,6 +14,10 @@ from dagsched_env.kernels.state.timeline import data_ready_time, earliest_slot
 
 __all__ = ["available", "dynamic_features", "observe", "placement"]
 
+# Rows of the dynamic features, in the order of the table in ``dagsched_env.features``.
+WAITING, READY, COMPLETED, EARLIEST_FINISH = range(4)  # of a task
+PLACED, EST, EFT, GAP = range(4)  # of a pair
+
 
 @kernel
 def dynamic_features(
@@ -44,11 +48,11 @@ def dynamic_features(
     ready, n_ready = s.ready, s.counts[1]
     for t in range(comp.shape[0]):
         if processor[t] != UNSCHEDULED:
-            tasks[2, t] = 1.0
-            pairs[0, t, processor[t]] = 1.0
+            tasks[COMPLETED, t] = 1.0
+            pairs[PLACED, t, processor[t]] = 1.0
         else:
-            tasks[1 if missing[t] == 0 else 0, t] = 1.0
-        tasks[3, t] = min(bound[t] / scale, limit)
+            tasks[READY if missing[t] == 0 else WAITING, t] = 1.0
+        tasks[EARLIEST_FINISH, t] = min(bound[t] / scale, limit)
     for q in range(comp.shape[1]):
         processors[0, q] = min(available(s, q) / scale, limit)
     for i in range(n_ready):
@@ -57,9 +61,9 @@ def dynamic_features(
             if comp[t, q] == np.inf:
                 continue
             start, finish, gap = placement(g, s, t, q, insertion)
-            pairs[1, t, q] = min(start / scale, limit)
-            pairs[2, t, q] = min(finish / scale, limit)
-            pairs[3, t, q] = min(gap / scale, limit)
+            pairs[EST, t, q] = min(start / scale, limit)
+            pairs[EFT, t, q] = min(finish / scale, limit)
+            pairs[GAP, t, q] = min(gap / scale, limit)
 
 
 @kernel

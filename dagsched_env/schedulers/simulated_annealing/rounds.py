@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dagsched_env.kernels.moves.metropolis import MoveRules
 from dagsched_env.schedulers.anytime import Incumbent, execution_order
 from dagsched_env.schedulers.simulated_annealing.chain import Chain
+from dagsched_env.schedulers.simulated_annealing.moves import MoveRules
 
 __all__ = ["Cooling", "run_rounds"]
 

@@ -11,9 +11,9 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 import numpy as np
 
 from dagsched_env.instance import Instance
-from dagsched_env.kernels.moves.metropolis import MoveRules
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers.anytime import MOVES, Budget, Incumbent
+from dagsched_env.schedulers.simulated_annealing.moves import MoveRules
 from dagsched_env.schedulers.simulated_annealing.rounds import Cooling, run_rounds
 
 __all__ = ["run_chains"]

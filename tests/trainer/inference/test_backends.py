@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from aerl_trainer.config import ConfigError
-from aerl_trainer.inference import choice
-from aerl_trainer.inference.choice import (
+from aerl_trainer.inference import backend_choice
+from aerl_trainer.inference.backend_choice import (
     HAND_OVER_S,
     Timings,
     choose_backend,
@@ -19,11 +19,11 @@ from aerl_trainer.inference.choice import (
 )
 from aerl_trainer.inference.devices import resolve_devices
 from aerl_trainer.inference.metrics import BATCHES, LEAVES
-from aerl_trainer.records import Task
+from aerl_trainer.records import SearchJob
 from aerl_trainer.reporting import RunDirectory, read_metrics
-from aerl_trainer.runtime.local import ProcessPool
 from aerl_trainer.search.tree import SIMS_DONE
 from aerl_trainer.training import train
+from helpers.pools import OpenPool
 from helpers.small_runs import eventually, problem, replaced, small_config
 
 CONFIG = small_config(run={"actors": 2, "trees_in_flight": 1})
@@ -88,7 +88,7 @@ def test_the_faster_backend_is_chosen(
     monkeypatch: pytest.MonkeyPatch, server_s: float, expected: str
 ) -> None:
     timings = Timings(search=0.001, inline=0.01, server=server_s, together=server_s)
-    monkeypatch.setattr(choice, "take_timings", lambda *_: (timings, 10.0))
+    monkeypatch.setattr(backend_choice, "take_timings", lambda *_: (timings, 10.0))
     chosen = choose_backend(CONFIG, 8)
     assert chosen.backend == expected
     assert chosen.reason.startswith(f"{expected}, by measurement: expects ")
@@ -147,11 +147,11 @@ def test_without_a_gpu_the_error_says_what_to_take(monkeypatch: pytest.MonkeyPat
 
 def test_a_pool_measures_when_asked_to(monkeypatch: pytest.MonkeyPatch) -> None:
     timings = Timings(search=0.001, inline=0.01, server=1.0, together=1.0)
-    monkeypatch.setattr(choice, "take_timings", lambda *_: (timings, 10.0))
-    pool = ProcessPool(CONFIG, 8, backend="auto", explore=False)
+    monkeypatch.setattr(backend_choice, "take_timings", lambda *_: (timings, 10.0))
+    pool = OpenPool(CONFIG, 8, backend="auto", explore=False)
     try:
-        assert pool.server_pids() == []
-        pool.submit(Task(0, 0, problem(), 0), 1.0)
+        assert pool.worker_pids() == []
+        pool.submit(SearchJob(0, problem(), 0), 1.0)
         finished = eventually(lambda: pool.wait(1.0), "a finished tree")
         stats = pool.stats()
         assert stats.backend.startswith("inline, by measurement")
@@ -164,37 +164,37 @@ def test_a_pool_measures_when_asked_to(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_missing_device_is_named_before_anything_starts() -> None:
     config = replaced(CONFIG, "inference", devices=("cpu", "cuda:99"))
     with pytest.raises(ConfigError, match=r"inference\.devices: no GPU 'cuda:99'"):
-        ProcessPool(config, 8, backend="server", explore=False)
+        OpenPool(config, 8, backend="server", explore=False)
 
 
 def test_no_more_workers_than_actors() -> None:
     config = replaced(CONFIG, "inference", devices=("cpu",) * 5)
-    pool = ProcessPool(replaced(config, "run", actors=1), 8, backend="server", explore=False)
+    pool = OpenPool(replaced(config, "run", actors=1), 8, backend="server", explore=False)
     try:
-        assert len(pool.server_pids()) == 1
+        assert len(pool.worker_pids()) == 1
     finally:
         pool.close()
 
 
 def test_the_death_of_a_worker_replaces_that_one_alone() -> None:
     config = replaced(TWO_WORKERS, "search", budget=2000)
-    pool = ProcessPool(config, 60, backend="server", explore=False)
+    pool = OpenPool(config, 60, backend="server", explore=False)
     try:
-        pool.submit(Task(0, 0, problem(n=60), 0), 1.0)
+        pool.submit(SearchJob(0, problem(n=60), 0), 1.0)
         tree = pool.tree(0)
         eventually(lambda: tree.counter(SIMS_DONE) > 50, "the search to be under way")
-        actors, (kept, victim) = pool.actor_pids(), pool.server_pids()
+        actors, (kept, victim) = pool.actor_pids(), pool.worker_pids()
         os.kill(victim, signal.SIGKILL)
         finished = eventually(lambda: pool.wait(1.0), "a finished tree")
         assert finished.report.outcome == "complete"
         assert finished.report.simulations >= 2000
         assert pool.stats().restarts == 1
         assert pool.actor_pids() == actors
-        assert pool.server_pids()[0] == kept
-        assert pool.server_pids()[1] != victim
+        assert pool.worker_pids()[0] == kept
+        assert pool.worker_pids()[1] != victim
         pool.release(finished)
         before = pool.stats().inference.counts[1, BATCHES]
-        pool.submit(Task(1, 0, problem(n=60, seed=1), 1), 1.0)
+        pool.submit(SearchJob(1, problem(n=60, seed=1), 1), 1.0)
         eventually(lambda: pool.wait(1.0), "a finished tree")
         after = pool.stats().inference
         assert after.counts[1, BATCHES] > before, "the new worker works"

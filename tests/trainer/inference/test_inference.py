@@ -14,8 +14,14 @@ import torch
 from torch import nn
 
 from aerl_trainer.config import InferenceConfig, NetworkConfig
-from aerl_trainer.inference.arena import Arena, Ticket
-from aerl_trainer.inference.client import InferenceClient, ServerGone
+from aerl_trainer.encoding.context import encoding_context
+from aerl_trainer.encoding.states import (
+    EncodedStates,
+    allocate_states,
+    allocate_workspace,
+    encode_state,
+)
+from aerl_trainer.inference.client import InferenceClient, WorkerGone
 from aerl_trainer.inference.inline import InlineEvaluator
 from aerl_trainer.inference.metrics import (
     BATCHES,
@@ -27,18 +33,12 @@ from aerl_trainer.inference.metrics import (
     STALENESS,
     InferenceTotals,
 )
-from aerl_trainer.inference.server import LONGEST_WAIT_S, InferenceServer
+from aerl_trainer.inference.request_slots import RequestSlots, Ticket
 from aerl_trainer.inference.weights import WeightBuffer
+from aerl_trainer.inference.worker import LONGEST_WAIT_S, InferenceWorker
 from aerl_trainer.nn.batching import HostBuffers
 from aerl_trainer.nn.evaluator import TorchEvaluator, flat_weights, weight_count
 from aerl_trainer.nn.network import Network
-from aerl_trainer.search.context import make_context
-from aerl_trainer.search.leaves import (
-    LeafArrays,
-    allocate_leaves,
-    allocate_scratch,
-    write_state,
-)
 from dagsched_env.instance import Instance
 from dagsched_env.simulator import State
 from helpers.small_runs import eventually, problem
@@ -59,21 +59,21 @@ def network(seed: int = 0) -> Network:
     return made
 
 
-def fill(leaves: LeafArrays, instance: Instance, count: int, seed: int) -> None:
+def fill(leaves: EncodedStates, instance: Instance, count: int, seed: int) -> None:
     """Random states of an instance as the first rows."""
-    rng, scratch = np.random.default_rng(seed), allocate_scratch(*instance.comp.shape)
+    rng, workspace = np.random.default_rng(seed), allocate_workspace(*instance.comp.shape)
     for row in range(count):
         state = State(instance)
         for _ in range(rng.integers(instance.n_tasks)):
             state.apply(*rng.choice(np.argwhere(state.legal())).tolist())
-        write_state(make_context(instance), scratch, state.arrays, leaves, row, 0.0, True)
+        encode_state(encoding_context(instance), workspace, state.arrays, leaves, row, 0.0, True)
 
 
 def assert_answered(
-    leaves: LeafArrays, instance: Instance, count: int, seed: int, by: TorchEvaluator
+    leaves: EncodedStates, instance: Instance, count: int, seed: int, by: TorchEvaluator
 ) -> None:
     """The rows hold what ``by`` makes of the same states."""
-    expected = allocate_leaves(BATCH, WIDTH)
+    expected = allocate_states(BATCH, WIDTH)
     fill(expected, instance, count, seed)
     by.evaluate(instance, expected, count)
     for row in range(count):
@@ -90,7 +90,7 @@ class Service:
     """Inference servers in threads, one for each device, and what their clients need."""
 
     def __init__(self, devices: Sequence[str] = ("cpu",), deadline_ms: float = 0.2) -> None:
-        self.arena = Arena.create(CONTEXT, ACTORS, BATCH, WIDTH, len(devices))
+        self.slots = RequestSlots.create(CONTEXT, ACTORS, BATCH, WIDTH, len(devices))
         self.weights = WeightBuffer.create(weight_count(NETWORK))
         self.alive = True
         self.orders: list[Connection[Any, Any]] = []
@@ -99,8 +99,8 @@ class Service:
         for worker, evaluator in enumerate(self.evaluators):
             here, there = CONTEXT.Pipe()
             self.orders.append(here)
-            server = InferenceServer(
-                self.arena,
+            server = InferenceWorker(
+                self.slots,
                 worker,
                 self.weights,
                 evaluator,
@@ -127,28 +127,28 @@ class Service:
         self.close()
 
     def close(self) -> None:
-        self.arena.close()
+        self.slots.close()
         self.weights.close()
 
     def client(self, actor: int, slot: int) -> InferenceClient:
-        return InferenceClient(self.arena, actor, slot, lambda: self.alive)
+        return InferenceClient(self.slots, actor, slot, lambda: self.alive)
 
     def ask(self, actor: int, slot: int, count: int, seed: int) -> int:
         """Fill the actor's slot with random states and have them evaluated."""
-        leaves = self.arena.leaves[actor]
+        leaves = self.slots.states[actor]
         fill(leaves, PROBLEMS[slot], count, seed)
         return self.client(actor, slot).evaluate(PROBLEMS[slot], leaves, count)
 
     def post(self, actor: int, slot: int, count: int, seed: int) -> Ticket:
         """As an actor does that will never look at the answer."""
-        fill(self.arena.leaves[actor], PROBLEMS[slot], count, seed)
-        return self.arena.post(actor, slot, count)
+        fill(self.slots.states[actor], PROBLEMS[slot], count, seed)
+        return self.slots.post(actor, slot, count)
 
     def is_answered(self, ticket: Ticket) -> bool:
-        return self.arena.version_of(ticket) is not None
+        return self.slots.version_of(ticket) is not None
 
     def total(self, which: int) -> int:
-        return self.arena.totals().total(which)
+        return self.slots.totals().total(which)
 
 
 @contextmanager
@@ -171,10 +171,10 @@ def test_the_server_answers_as_the_network_alone() -> None:
     with service() as s:
         for slot, count, seed in [(0, 4, 0), (1, 1, 1), (0, 3, 2)]:
             assert s.ask(0, slot, count, seed) == 0, "nothing has been published"
-            assert_answered(s.arena.leaves[0], PROBLEMS[slot], count, seed, alone)
+            assert_answered(s.slots.states[0], PROBLEMS[slot], count, seed, alone)
         assert s.total(BATCHES) == s.total(REQUESTS) == 3
         assert s.total(LEAVES) == 8
-        assert s.arena.waiting(0) == []
+        assert s.slots.waiting(0) == []
 
 
 def test_clients_of_several_problems_share_a_pass() -> None:
@@ -193,7 +193,7 @@ def test_clients_of_several_problems_share_a_pass() -> None:
         assert s.total(LEAVES) == 2 + 3 + 4
         for actor in range(ACTORS):
             instance, alone = PROBLEMS[actor % 2], TorchEvaluator(network())
-            assert_answered(s.arena.leaves[actor], instance, actor + 2, actor, alone)
+            assert_answered(s.slots.states[actor], instance, actor + 2, actor, alone)
 
 
 class Clock:
@@ -247,22 +247,22 @@ def waits_for_one_client(
 ) -> list[float]:
     """Seconds that each request of one of three clients lies there, beside its pass."""
     made, clock, waits = Service(), Clock(), []
-    monkeypatch.setattr("aerl_trainer.inference.server.time", clock)
-    monkeypatch.setattr("aerl_trainer.inference.arena.time", clock)
+    monkeypatch.setattr("aerl_trainer.inference.worker.time", clock)
+    monkeypatch.setattr("aerl_trainer.inference.request_slots.time", clock)
     here, there = CONTEXT.Pipe()
     here.send((0, PROBLEMS[0]))
     passes = len(passes_s)
-    monkeypatch.setattr(made.arena, "work", [ClockedSemaphore(clock)])
+    monkeypatch.setattr(made.slots, "work", [ClockedSemaphore(clock)])
 
     def running() -> bool:
         waits.append((made.total(LATENCY_NS) - made.total(BUSY_NS)) / 1e9)
-        if made.total(BATCHES) < passes and not made.arena.waiting(0):
+        if made.total(BATCHES) < passes and not made.slots.waiting(0):
             made.post(1, 0, 2, seed=0)
         return made.total(BATCHES) < passes
 
     try:
-        InferenceServer(
-            made.arena,
+        InferenceWorker(
+            made.slots,
             0,
             made.weights,
             ClockedEvaluator(clock, passes_s),
@@ -292,24 +292,24 @@ def test_an_answer_to_a_dead_client_is_no_obstacle() -> None:
         ticket = s.post(2, 0, 3, 0)  # and dies
         eventually(lambda: s.is_answered(ticket), "the answer to the dead")
         s.post(2, 0, 3, 0)
-        s.arena.clear(2)
+        s.slots.clear(2)
         s.ask(0, 0, 2, 1)
-        assert_answered(s.arena.leaves[0], PROBLEMS[0], 2, 1, TorchEvaluator(network()))
+        assert_answered(s.slots.states[0], PROBLEMS[0], 2, 1, TorchEvaluator(network()))
         s.ask(2, 1, 4, 2)  # its successor, with a wake-up too many in the semaphore
-        assert_answered(s.arena.leaves[2], PROBLEMS[1], 4, 2, TorchEvaluator(network()))
+        assert_answered(s.slots.states[2], PROBLEMS[1], 4, 2, TorchEvaluator(network()))
 
 
 def test_a_lost_wake_up_delays_but_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     with service() as s:
-        monkeypatch.setattr(s.arena, "work", [CONTEXT.Semaphore(0)])  # nobody sleeps on this one
+        monkeypatch.setattr(s.slots, "work", [CONTEXT.Semaphore(0)])  # nobody sleeps on this one
         ticket = s.post(0, 0, 2, 0)
         monkeypatch.undo()
         eventually(lambda: s.is_answered(ticket), "the answer")
-        assert_answered(s.arena.leaves[0], PROBLEMS[0], 2, 0, TorchEvaluator(network()))
+        assert_answered(s.slots.states[0], PROBLEMS[0], 2, 0, TorchEvaluator(network()))
 
 
 def test_requests_wait_for_a_new_server() -> None:
-    """What a dead server left unanswered lies in the arena; its successor finds it."""
+    """What a dead server left unanswered lies in the slots; its successor finds it."""
     made = Service()
     try:
         ticket = made.post(1, 0, 2, 0)
@@ -318,7 +318,7 @@ def test_requests_wait_for_a_new_server() -> None:
         assert not made.is_answered(ticket), "nobody has told the new one of the problem"
         made.order(0, PROBLEMS[0])
         eventually(lambda: made.is_answered(ticket), "the answer")
-        assert_answered(made.arena.leaves[1], PROBLEMS[0], 2, 0, TorchEvaluator(network()))
+        assert_answered(made.slots.states[1], PROBLEMS[0], 2, 0, TorchEvaluator(network()))
     finally:
         made.stop()
 
@@ -330,16 +330,16 @@ def test_new_weights_are_taken_and_their_version_comes_back() -> None:
             assert s.weights.publish(flat_weights(network(seed=version))) == version
             assert s.ask(0, 0, 2, 0) == version
             alone = TorchEvaluator(network(seed=version))
-            assert_answered(s.arena.leaves[0], PROBLEMS[0], 2, 0, alone)
+            assert_answered(s.slots.states[0], PROBLEMS[0], 2, 0, alone)
 
 
 def test_a_slot_can_get_a_new_problem() -> None:
     with service() as s:
         s.ask(0, 0, 1, 0)
         s.order(0, PROBLEMS[1])
-        fill(s.arena.leaves[0], PROBLEMS[1], 4, 3)
-        s.client(0, 0).evaluate(PROBLEMS[1], s.arena.leaves[0], 4)
-        assert_answered(s.arena.leaves[0], PROBLEMS[1], 4, 3, TorchEvaluator(network()))
+        fill(s.slots.states[0], PROBLEMS[1], 4, 3)
+        s.client(0, 0).evaluate(PROBLEMS[1], s.slots.states[0], 4)
+        assert_answered(s.slots.states[0], PROBLEMS[1], 4, 3, TorchEvaluator(network()))
 
 
 def test_the_server_stops_when_told() -> None:
@@ -351,38 +351,38 @@ def test_the_server_stops_when_told() -> None:
 
 def test_a_client_woken_too_early_waits_on() -> None:
     """The number is the truth: a semaphore may hold a wake-up meant for a predecessor."""
-    arena = Arena.create(CONTEXT, 1, BATCH, WIDTH)
-    client = InferenceClient(arena, 0, 0, running=lambda: True)
-    arguments = (PROBLEMS[0], arena.leaves[0], 1)
+    slots = RequestSlots.create(CONTEXT, 1, BATCH, WIDTH)
+    client = InferenceClient(slots, 0, 0, running=lambda: True)
+    arguments = (PROBLEMS[0], slots.states[0], 1)
     thread = threading.Thread(target=client.evaluate, args=arguments, daemon=True)
-    arena.answers[0].release()
+    slots.answers[0].release()
     try:
         thread.start()
         thread.join(0.5)
         assert thread.is_alive()
     finally:
-        (ticket,) = arena.waiting(0)
-        arena.answer(ticket, 0)
+        (ticket,) = slots.waiting(0)
+        slots.answer(ticket, 0)
         thread.join(30)
         assert not thread.is_alive()
-        arena.close()
+        slots.close()
 
 
 def test_a_client_gives_up_when_nobody_is_there() -> None:
-    arena = Arena.create(CONTEXT, 1, BATCH, WIDTH)
+    slots = RequestSlots.create(CONTEXT, 1, BATCH, WIDTH)
     try:
-        client = InferenceClient(arena, 0, 0, running=lambda: False)
-        with pytest.raises(ServerGone):
-            client.evaluate(PROBLEMS[0], arena.leaves[0], 1)
+        client = InferenceClient(slots, 0, 0, running=lambda: False)
+        with pytest.raises(WorkerGone):
+            client.evaluate(PROBLEMS[0], slots.states[0], 1)
     finally:
-        arena.close()
+        slots.close()
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_the_server_on_a_gpu_answers_as_the_network_on_the_cpu() -> None:
     with service(devices=["cuda"]) as s:
         for slot, seed in [(0, 0), (1, 1)]:
-            leaves = s.arena.leaves[slot]
+            leaves = s.slots.states[slot]
             s.ask(slot, slot, 4, seed)
             expected = on_cpu(slot, 4, seed)
             for row in range(4):
@@ -393,9 +393,9 @@ def test_the_server_on_a_gpu_answers_as_the_network_on_the_cpu() -> None:
         assert s.ask(0, 0, 2, 0) == 1
 
 
-def on_cpu(slot: int, count: int, seed: int) -> LeafArrays:
+def on_cpu(slot: int, count: int, seed: int) -> EncodedStates:
     """What the network makes of random states on the CPU."""
-    leaves = allocate_leaves(BATCH, WIDTH)
+    leaves = allocate_states(BATCH, WIDTH)
     fill(leaves, PROBLEMS[slot], count, seed)
     TorchEvaluator(network()).evaluate(PROBLEMS[slot], leaves, count)
     return leaves
@@ -406,7 +406,7 @@ def test_a_gpu_works_on_its_own_stream_between_pinned_buffers() -> None:
     evaluator = TorchEvaluator(network(), "cuda")
     assert evaluator._stream is not None
     assert evaluator._stream != torch.cuda.default_stream()
-    leaves = allocate_leaves(BATCH, WIDTH)
+    leaves = allocate_states(BATCH, WIDTH)
     for seed, (slot, count) in enumerate([(0, 1), (1, 4), (0, 3), (1, 2)] * 3):
         fill(leaves, PROBLEMS[slot], count, seed)
         evaluator.evaluate(PROBLEMS[slot], leaves, count)
@@ -432,7 +432,7 @@ def test_buffers_are_reused_and_grow() -> None:
 
 def test_leftovers_of_another_batch_do_not_show() -> None:
     """Batches of changing size and width through the same buffers."""
-    evaluator, leaves = TorchEvaluator(network()), allocate_leaves(BATCH, WIDTH)
+    evaluator, leaves = TorchEvaluator(network()), allocate_states(BATCH, WIDTH)
     for seed, (slot, count) in enumerate([(1, 4), (0, 1), (1, 2), (0, 4)] * 3):
         fill(leaves, PROBLEMS[slot], count, seed)
         evaluator.evaluate(PROBLEMS[slot], leaves, count)
@@ -452,10 +452,10 @@ def test_each_worker_answers_its_own_actors() -> None:
         for actor, slot in [(0, 0), (1, 1), (2, 1), (1, 0)]:
             s.ask(actor, slot, 2 + actor, 10 * actor)
             alone = TorchEvaluator(network())
-            assert_answered(s.arena.leaves[actor], PROBLEMS[slot], 2 + actor, 10 * actor, alone)
-        assert s.arena.counts[:, BATCHES].tolist() == [2, 2]
-        assert s.arena.counts[:, LEAVES].tolist() == [2 + 4, 3 + 3]
-        assert s.arena.latencies.sum(axis=1).tolist() == [2, 2]
+            assert_answered(s.slots.states[actor], PROBLEMS[slot], 2 + actor, 10 * actor, alone)
+        assert s.slots.counts[:, BATCHES].tolist() == [2, 2]
+        assert s.slots.counts[:, LEAVES].tolist() == [2 + 4, 3 + 3]
+        assert s.slots.latencies.sum(axis=1).tolist() == [2, 2]
 
 
 def test_a_worker_that_is_away_holds_up_its_own_actors_alone() -> None:
@@ -466,8 +466,8 @@ def test_a_worker_that_is_away_holds_up_its_own_actors_alone() -> None:
         for seed in range(3):
             s.ask(0, 0, 2, seed)
         assert not s.is_answered(ticket)
-        assert s.arena.waiting(0) == []
-        assert s.arena.waiting(1) == [ticket]
+        assert s.slots.waiting(0) == []
+        assert s.slots.waiting(1) == [ticket]
 
 
 def test_every_worker_follows_the_weights() -> None:
@@ -477,14 +477,14 @@ def test_every_worker_follows_the_weights() -> None:
             for actor in range(ACTORS):
                 assert s.ask(actor, 0, 2, 0) == version
                 alone = TorchEvaluator(network(seed=version))
-                assert_answered(s.arena.leaves[actor], PROBLEMS[0], 2, 0, alone)
+                assert_answered(s.slots.states[actor], PROBLEMS[0], 2, 0, alone)
 
 
 def test_a_withdrawn_request_is_not_evaluated() -> None:
     """Its tree may hold a smaller problem by now, to which its actions are unknown."""
     with service(deadline_ms=1000.0) as s:
         s.post(0, 1, 4, 0)
-        s.arena.clear(0)
+        s.slots.clear(0)
         s.order(1, problem(2, 1))
         ticket = s.post(1, 0, 2, 0)
         eventually(lambda: s.is_answered(ticket), "the answer to the living")
@@ -500,11 +500,11 @@ def test_the_server_counts_what_its_clients_see() -> None:
         for seed in range(4):
             s.ask(0, 0, 3, seed)
         elapsed = time.monotonic_ns() - started
-        totals = s.arena.totals()
+        totals = s.slots.totals()
         assert totals.total(DEPTH) == totals.latencies.sum() == 4
         assert 0 < totals.total(BUSY_NS) < totals.total(LATENCY_NS) < elapsed
         assert totals.total(STALENESS) == 0
-        assert s.arena.totals() is not totals
+        assert s.slots.totals() is not totals
 
 
 def test_staleness_is_what_was_published_during_a_batch() -> None:
@@ -533,7 +533,7 @@ def test_the_inline_evaluator_follows_the_weights() -> None:
         for version in range(3):
             if version:
                 buffer.publish(flat_weights(network(seed=version)))
-            leaves = allocate_leaves(BATCH, WIDTH)
+            leaves = allocate_states(BATCH, WIDTH)
             fill(leaves, PROBLEMS[0], 4, 5)
             assert inline.evaluate(PROBLEMS[0], leaves, 4) == version
             assert_answered(leaves, PROBLEMS[0], 4, 5, TorchEvaluator(network(seed=version)))

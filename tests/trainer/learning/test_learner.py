@@ -9,6 +9,13 @@ import torch
 
 from aerl_trainer.checkpoint import CheckpointError
 from aerl_trainer.config import Config
+from aerl_trainer.encoding.context import encoding_context
+from aerl_trainer.encoding.states import (
+    EncodedStates,
+    allocate_states,
+    allocate_workspace,
+    encode_state,
+)
 from aerl_trainer.learning.batches import BatchBuilder, TrainBatch
 from aerl_trainer.learning.experiences import make_experiences
 from aerl_trainer.learning.learner import Learner, make_network
@@ -17,8 +24,7 @@ from aerl_trainer.learning.ranking import rank_rewards
 from aerl_trainer.nn.evaluator import flat_weights
 from aerl_trainer.records import Experience
 from aerl_trainer.search.answers import take_answers
-from aerl_trainer.search.context import make_context
-from aerl_trainer.search.leaves import LeafArrays, allocate_leaves, allocate_scratch, write_state
+from aerl_trainer.search.leaves import leaves_around
 from dagsched_env.simulator import State
 from helpers import references
 from helpers.small_runs import experiences_of, problem, replaced, small_config, trajectories_of
@@ -38,26 +44,26 @@ def batch_of(experiences: list[Experience], config: Config = CONFIG) -> TrainBat
     return BatchBuilder(config.search, CPU).build(experiences, np.ones(len(experiences)))
 
 
-def rebuilt(experience: Experience, config: Config = CONFIG) -> LeafArrays:
+def rebuilt(experience: Experience, config: Config = CONFIG) -> EncodedStates:
     """The state of an experience as the search would write it, by way of the simulator."""
     instance, state = experience.instance, State(experience.instance)
     for task, processor in experience.actions[: experience.depth].tolist():
         state.apply(task, processor)
-    leaves = allocate_leaves(1, config.search.max_children)
-    scratch = allocate_scratch(*instance.comp.shape)
-    context, threshold = make_context(instance), config.search.min_prior
-    write_state(context, scratch, state.arrays, leaves, 0, threshold, True)
+    leaves = allocate_states(1, config.search.max_children)
+    workspace = allocate_workspace(*instance.comp.shape)
+    context, threshold = encoding_context(instance), config.search.min_prior
+    encode_state(context, workspace, state.arrays, leaves, 0, threshold, True)
     return leaves
 
 
-def deterministic_tail(experience: Experience) -> float:
-    """Makespan of the list-scheduling tail from the experience's state, by the slow reference."""
+def list_completion(experience: Experience) -> float:
+    """Makespan of the list completion from the experience's state, by the slow reference."""
     instance = experience.instance
     partial = references.Partial(instance, insertion=True)
     for task, processor in experience.actions[: experience.depth].tolist():
         partial.place(task, processor)
     noise = np.zeros(instance.n_tasks + instance.comp.size)
-    return references.tail(partial, instance.rank_u, instance.oct, 0.0, noise)
+    return references.complete(partial, instance.rank_u, instance.oct, 0.0, noise)
 
 
 # -- experiences ---------------------------------------------------------------------------------
@@ -79,9 +85,6 @@ def test_every_state_of_every_trajectory_becomes_an_experience() -> None:
             assert e.makespan == trajectory.makespan
             assert e.reward == pytest.approx(rewards[i])
             assert e.weight == pytest.approx(weights[i] * len(trajectories))
-            bound = trajectory.lower_bounds[e.depth]
-            assert e.return_to_go == pytest.approx((bound - e.makespan) / instance.cp_min)
-        assert own[0].return_to_go == pytest.approx(1 - trajectory.makespan / instance.cp_min)
     assert np.mean([e.weight for e in experiences]) == pytest.approx(1.0)
     best = min(experiences, key=lambda e: e.makespan)
     assert best.reward == max(e.reward for e in experiences) > 0
@@ -172,11 +175,11 @@ def test_a_target_outside_the_candidates_is_left_out() -> None:
     assert not target[1].any()
 
 
-def test_the_return_target_is_the_improvement_on_the_tail() -> None:
+def test_the_return_target_is_the_improvement_on_the_list_completion() -> None:
     experiences = experiences_of(problem(), CONFIG)
     batch = batch_of(experiences)
     for row, experience in enumerate(experiences):
-        gain = deterministic_tail(experience) - experience.makespan
+        gain = list_completion(experience) - experience.makespan
         expected = gain / experience.instance.rank_u.max()
         assert batch.value_target[row].item() == pytest.approx(expected, rel=1e-5, abs=1e-6)
 
@@ -186,13 +189,13 @@ def test_a_perfect_value_head_makes_the_search_back_up_the_return_to_go() -> Non
     experiences = experiences_of(problem(), CONFIG)
     batch = batch_of(experiences)
     for row, experience in enumerate(experiences):
-        leaves = rebuilt(experience)
-        leaves.prediction[0] = batch.value_target[row].item()
-        leaves.best[0] = experience.makespan
-        take_answers(
-            make_context(experience.instance), leaves, 1, np.zeros(0), 0.0, 0.0, True, False
-        )
-        assert leaves.value[0] == pytest.approx(experience.return_to_go, rel=1e-5, abs=1e-5)
+        leaves = leaves_around(rebuilt(experience))
+        leaves.states.prediction[0] = batch.value_target[row].item()
+        leaves.rollout_makespan[0] = experience.makespan
+        context = encoding_context(experience.instance)
+        take_answers(context, leaves, 1, np.zeros(0), 0.0, 0.0, True, False)
+        return_to_go = (leaves.states.lower_bound[0] - experience.makespan) / context.cp_min
+        assert leaves.value[0] == pytest.approx(return_to_go, rel=1e-5, abs=1e-5)
 
 
 def test_the_rank_target_is_the_reward() -> None:
@@ -327,13 +330,13 @@ def test_it_waits_for_enough_experience() -> None:
 
 
 def test_lambda_falls_linearly_and_stays() -> None:
-    decay = {"tail_weight": 1.0, "tail_weight_end": 0.5, "tail_decay_steps": 10}
+    decay = {"rollout_weight": 1.0, "rollout_weight_end": 0.5, "rollout_decay_steps": 10}
     learner = Learner(small_config(search=decay))
     found = []
     for learner.steps in (0, 5, 10, 1000):
-        found.append(learner.tail_weight)
+        found.append(learner.rollout_weight)
     assert found == pytest.approx([1.0, 0.75, 0.5, 0.5])
-    assert Learner(small_config(search={**decay, "tail_decay_steps": 0})).tail_weight == 0.5
+    assert Learner(small_config(search={**decay, "rollout_decay_steps": 0})).rollout_weight == 0.5
 
 
 def test_a_restored_learner_goes_on_exactly(tmp_path: Path) -> None:

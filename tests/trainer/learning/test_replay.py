@@ -178,7 +178,6 @@ def experience(
         policy=rng.random(width).astype(np.float32),
         reward=float(rng.normal()),
         weight=float(rng.random()),
-        return_to_go=-float(rng.random()),
         makespan=float(rng.random()),
     )
 
@@ -348,7 +347,7 @@ def assert_same_experience(one: Experience, other: Experience) -> None:
         assert a.dtype == b.dtype
         assert a.shape == b.shape
         assert (a == b).all()
-    for name in ("depth", "reward", "weight", "return_to_go", "makespan"):
+    for name in ("depth", "reward", "weight", "makespan"):
         assert getattr(one, name) == getattr(other, name)
 
 

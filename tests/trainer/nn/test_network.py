@@ -8,6 +8,15 @@ import torch
 from torch import nn
 
 from aerl_trainer.config import NetworkConfig
+from aerl_trainer.encoding.context import encoding_context
+from aerl_trainer.encoding.evaluator import PriorEvaluator
+from aerl_trainer.encoding.states import (
+    EncodedStates,
+    allocate_states,
+    allocate_workspace,
+    encode_state,
+)
+from aerl_trainer.encoding.static import static_features
 from aerl_trainer.nn.batching import NetworkInputs, Rows, batch_graphs, batch_states
 from aerl_trainer.nn.evaluator import (
     CACHED_INSTANCES,
@@ -16,16 +25,7 @@ from aerl_trainer.nn.evaluator import (
     flat_weights,
     weight_count,
 )
-from aerl_trainer.nn.features import static_features
 from aerl_trainer.nn.network import Network
-from aerl_trainer.search.context import make_context
-from aerl_trainer.search.leaves import (
-    LeafArrays,
-    PriorEvaluator,
-    allocate_leaves,
-    allocate_scratch,
-    write_state,
-)
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.instance import Instance
 from dagsched_env.simulator import State
@@ -64,13 +64,13 @@ def partial_state(instance: Instance, depth: int, seed: int = 0) -> State:
     return state
 
 
-def leaves_of(states: list[State], width: int | None = None) -> LeafArrays:
+def leaves_of(states: list[State], width: int | None = None) -> EncodedStates:
     """The network's inputs of states of one instance, every legal action a candidate."""
     instance = states[0].instance
-    leaves = allocate_leaves(len(states), width or instance.comp.size)
-    scratch = allocate_scratch(*instance.comp.shape)
+    leaves = allocate_states(len(states), width or instance.comp.size)
+    workspace = allocate_workspace(*instance.comp.shape)
     for row, state in enumerate(states):
-        write_state(make_context(instance), scratch, state.arrays, leaves, row, 0.0, True)
+        encode_state(encoding_context(instance), workspace, state.arrays, leaves, row, 0.0, True)
     return leaves
 
 
@@ -81,7 +81,7 @@ def answers(evaluator: TorchEvaluator, states: list[State]) -> list[tuple[dict[i
     return read(leaves, len(states))
 
 
-def read(leaves: LeafArrays, count: int) -> list[tuple[dict[int, float], float]]:
+def read(leaves: EncodedStates, count: int) -> list[tuple[dict[int, float], float]]:
     rows = []
     for row in range(count):
         k = int(leaves.n_candidates[row])
@@ -166,7 +166,7 @@ def test_the_network_sees_the_edges() -> None:
 
 
 def test_an_untrained_network_answers_zero_exactly() -> None:
-    """So the policy is the hand-made prior and the value that of the list-scheduling tail."""
+    """So the policy is the hand-made prior and the value that of the list completion."""
     states = [partial_state(problem(), depth) for depth in (0, 5, 11)]
     leaves, prior = leaves_of(states), leaves_of(states)
     for array in (leaves.logits, leaves.prediction):

@@ -167,7 +167,7 @@ class Clock:
 
 FULL = Status(
     step=1200,
-    tasks=80,
+    jobs=80,
     simulations_per_s=4123.4,
     mean_batch=14.26,
     latency_ms=3.14159,
@@ -189,9 +189,9 @@ def test_plain_lines_every_ten_seconds() -> None:
         progress.message("level [1] mastered")
         progress.update(FULL)
     lines = out.getvalue().splitlines()
-    nothing = "step 0  tasks 0  sims/s -  batch -  eval ms -  busy -  loss -  SLR/HEFT -  level 1/1"
+    nothing = "step 0  jobs 0  sims/s -  batch -  eval ms -  busy -  loss -  SLR/HEFT -  level 1/1"
     everything = (
-        "step 1200  tasks 80  sims/s 4123  batch 14.3  eval ms 3.1  busy 83%  loss 1.235  "
+        "step 1200  jobs 80  sims/s 4123  batch 14.3  eval ms 3.1  busy 83%  loss 1.235  "
         "SLR/HEFT 0.9532  level 2/3"
     )
     assert lines == [

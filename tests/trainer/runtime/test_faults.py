@@ -19,11 +19,11 @@ import numpy as np
 import pytest
 
 from aerl_trainer.config import Config
-from aerl_trainer.records import Task
-from aerl_trainer.runtime.local import ProcessPool
+from aerl_trainer.encoding.evaluator import PriorEvaluator
+from aerl_trainer.encoding.states import allocate_states
+from aerl_trainer.records import SearchJob
 from aerl_trainer.runtime.pool import Finished
 from aerl_trainer.runtime.processes import Backend
-from aerl_trainer.search.leaves import PriorEvaluator, allocate_leaves
 from aerl_trainer.search.tree import SIMS_DONE
 from aerl_trainer.search.worker import SearchWorker
 from aerl_trainer.shared_memory import sweep_stale
@@ -40,6 +40,7 @@ from helpers.faults import (
     locks_of,
     nap,
 )
+from helpers.pools import OpenPool
 from helpers.small_runs import eventually, is_running, problem, replaced, small_config
 
 pytestmark = pytest.mark.slow
@@ -50,7 +51,7 @@ GUEST_KILLS, PARENT_KILLS = 4, 6
 BUDGET = {"prior": 10_000, "server": 2000, "inline": 2000}
 """Simulations of one search, by backend: some tenths of a second."""
 
-Moment = Callable[[ProcessPool, np.random.Generator], int]
+Moment = Callable[[OpenPool, np.random.Generator], int]
 """Waits for a moment and returns the process to kill in it; that one may stand still."""
 
 
@@ -61,7 +62,7 @@ def test_there_are_fifty_deaths() -> None:
 # -- moments -------------------------------------------------------------------------------------
 
 
-def reach(pool: ProcessPool, simulations: int) -> None:
+def reach(pool: OpenPool, simulations: int) -> None:
     """Let the search get so far; it may be over by then."""
     tree = pool.tree(0)
     while not tree.finished and tree.counter(SIMS_DONE) < simulations:
@@ -72,34 +73,34 @@ def one_of(pids: list[int], rng: np.random.Generator) -> int:
     return int(rng.choice(pids))
 
 
-def living(pool: ProcessPool) -> list[int]:
+def living(pool: OpenPool) -> list[int]:
     """Children to choose from; the parent may not know yet that the others are dead."""
     while not (pids := [pid for pid in children(pool) if is_running(pid)]):
         pool.tend()
     return pids
 
 
-def children(pool: ProcessPool) -> list[int]:
-    return [*pool.actor_pids(), *pool.server_pids()]
+def children(pool: OpenPool) -> list[int]:
+    return [*pool.actor_pids(), *pool.worker_pids()]
 
 
-def an_actor(pool: ProcessPool, rng: np.random.Generator) -> tuple[int, int]:
+def an_actor(pool: OpenPool, rng: np.random.Generator) -> tuple[int, int]:
     """Number and pid of one that is at work; the successor of a dead one may not be ready yet."""
     actor = int(rng.choice(np.flatnonzero(pool.tree(0).arrays.actor_simulations)))
     return actor, pool.actor_pids()[actor]
 
 
-def anywhere(pool: ProcessPool, rng: np.random.Generator) -> int:
+def anywhere(pool: OpenPool, rng: np.random.Generator) -> int:
     nap(rng, 0.3)
     return one_of(living(pool), rng)
 
 
-def near_the_end(pool: ProcessPool, rng: np.random.Generator) -> int:
-    reach(pool, pool._config.search.budget - int(rng.integers(1, 100)))
+def near_the_end(pool: OpenPool, rng: np.random.Generator) -> int:
+    reach(pool, pool.config.search.budget - int(rng.integers(1, 100)))
     return one_of(living(pool), rng)
 
 
-def just_started(pool: ProcessPool, rng: np.random.Generator) -> int:
+def just_started(pool: OpenPool, rng: np.random.Generator) -> int:
     """The successor of whoever died last, before or soon after it has read its first message."""
     before = children(pool)
     pool.tend()
@@ -107,25 +108,25 @@ def just_started(pool: ProcessPool, rng: np.random.Generator) -> int:
     return one_of(sorted(set(children(pool)) - set(before)) or living(pool), rng)
 
 
-def holding_the_lock(pool: ProcessPool, rng: np.random.Generator) -> int:
+def holding_the_lock(pool: OpenPool, rng: np.random.Generator) -> int:
     actor, pid = an_actor(pool, rng)
     assert freeze_when(pid, lambda: is_writing(pool, actor))
     return pid
 
 
-def waiting(pool: ProcessPool) -> list[int]:
+def waiting(pool: OpenPool) -> list[int]:
     """Actors whose request has no answer yet."""
-    return [ticket.actor for ticket in pool._arena.waiting(0)]
+    return [ticket.actor for ticket in pool.crew.requests.waiting(0)]
 
 
-def waiting_for_an_answer(pool: ProcessPool, rng: np.random.Generator) -> int:
+def waiting_for_an_answer(pool: OpenPool, rng: np.random.Generator) -> int:
     actor, pid = an_actor(pool, rng)
     assert freeze_when(pid, lambda: actor in waiting(pool))
     return pid
 
 
-def answering(pool: ProcessPool, rng: np.random.Generator) -> int:
-    (pid,) = pool.server_pids()
+def answering(pool: OpenPool, rng: np.random.Generator) -> int:
+    (pid,) = pool.worker_pids()
     assert freeze_when(pid, lambda: bool(waiting(pool)))
     return pid
 
@@ -143,12 +144,12 @@ WORST: dict[str, list[Moment]] = {
 
 
 @contextmanager
-def pool_of(backend: Backend, **options: Any) -> Iterator[ProcessPool]:
+def pool_of(backend: Backend, **options: Any) -> Iterator[OpenPool]:
     """A pool that leaves nothing behind; its actors are ready."""
     before = left_by(os.getpid())
-    pool = ProcessPool(config_of(backend), N_TASKS, backend=backend, explore=True, **options)
+    pool = OpenPool(config_of(backend), N_TASKS, backend=backend, explore=True, **options)
     try:
-        pool.submit(task(0), 1.0)
+        pool.submit(job(0), 1.0)
         finish(pool)
         yield pool
     finally:
@@ -162,14 +163,14 @@ def config_of(backend: Backend) -> Config:
     return replaced(config, "search", budget=BUDGET[backend], batch_size=BATCH)
 
 
-def task(number: int) -> Task:
-    return Task(number, 0, problem(n=N_TASKS, seed=number), seed=number)
+def job(number: int) -> SearchJob:
+    return SearchJob(number, problem(n=N_TASKS, seed=number), seed=number)
 
 
-def finish(pool: ProcessPool) -> Finished:
+def finish(pool: OpenPool) -> Finished:
     """The search comes to its end and leaves a sound tree and free locks."""
     finished: Finished = eventually(lambda: pool.wait(1.0), "a finished tree", 120.0)
-    check_finished(finished, pool._config)
+    check_finished(finished, pool.config)
     pool.release(finished)
     assert all(is_free(path) for path in locks_of(os.getpid()))
     return finished
@@ -181,8 +182,8 @@ def test_searches_survive_every_death(backend: Backend, deaths: int) -> None:
     rounds = KILLS[backend] // deaths
     with pool_of(backend) as pool:
         for number in range(rounds):
-            heft = SCHEDULERS["heft"](task(number).instance)
-            pool.submit(task(number), 1.0, heft)
+            heft = SCHEDULERS["heft"](job(number).instance)
+            pool.submit(job(number), 1.0, heft)
             worst = WORST[backend][number % len(WORST[backend])]
             reach(pool, 1)
             for moment in [worst, *rng.choice(np.array(RANDOM), size=deaths - 1)]:
@@ -196,13 +197,13 @@ def test_a_guest_survives_the_actors() -> None:
     """The guest searches in this process and holds the tree's lock in turn with the victims."""
     rng = np.random.default_rng(4)
     with pool_of("prior", guests=1) as pool:
-        search = pool._config.search
-        pool.submit(task(0), 1.0)
+        search = pool.config.search
+        pool.submit(job(0), 1.0)
         worker = SearchWorker(
             ACTORS,
-            task(0),
+            job(0),
             pool.tree(0),
-            allocate_leaves(search.batch_size, search.max_children),
+            allocate_states(search.batch_size, search.max_children),
             PriorEvaluator(),
             search,
             explore=True,
@@ -224,10 +225,10 @@ def test_a_guest_survives_the_actors() -> None:
 PARENT = """
 import sys
 if __name__ == "__main__":  # what stands before this is imported by every child
-    from trainer.runtime.test_faults import N_TASKS, ProcessPool, config_of, replaced, task
+    from trainer.runtime.test_faults import N_TASKS, OpenPool, config_of, replaced, task
     endless = replaced(config_of(sys.argv[1]), "search", budget=10**6)
-    pool = ProcessPool(endless, N_TASKS, backend=sys.argv[1], explore=True)
-    pool.submit(task(0), 1.0)
+    pool = OpenPool(endless, N_TASKS, backend=sys.argv[1], explore=True)
+    pool.submit(job(0), 1.0)
     print(flush=True)
     pool.wait(600)
 """

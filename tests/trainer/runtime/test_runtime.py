@@ -18,29 +18,23 @@ import torch
 from torch import nn
 
 from aerl_trainer.config import Config
+from aerl_trainer.encoding.evaluator import PriorEvaluator
 from aerl_trainer.inference.metrics import BATCHES, LEAVES
 from aerl_trainer.nn.evaluator import TorchEvaluator, flat_weights
 from aerl_trainer.nn.network import Network
-from aerl_trainer.records import Task
-from aerl_trainer.runtime import local
+from aerl_trainer.records import SearchJob
+from aerl_trainer.runtime import crew, supervisor
 from aerl_trainer.runtime.children import Child, cause_of_death, start_child
-from aerl_trainer.runtime.local import ProcessPool, SearchPoolError
 from aerl_trainer.runtime.pool import Finished, LockstepPool
+from aerl_trainer.runtime.supervisor import SearchPoolError
 from aerl_trainer.search.alone import search_alone
-from aerl_trainer.search.leaves import PriorEvaluator
-from aerl_trainer.search.tree import (
-    BROKEN,
-    OUTCOME,
-    ROOT,
-    SIMS_DONE,
-    WRITER,
-    SharedTree,
-    TreeArrays,
-)
+from aerl_trainer.search.shared_tree import SharedTree
+from aerl_trainer.search.tree import BROKEN, OUTCOME, ROOT, SIMS_DONE, WRITER, TreeArrays
 from aerl_trainer.solver import solve
 from dagsched_env.schedulers import SCHEDULERS
 from helpers import TESTS
 from helpers.faults import check_finished, kill
+from helpers.pools import OpenPool
 from helpers.small_runs import (
     eventually,
     is_running,
@@ -61,24 +55,24 @@ def exec_code(code: str, line: "Connection[Any, Any]") -> None:
     exec(code)
 
 
-def task(number: int = 0, n: int = 8) -> Task:
-    return Task(number, 0, problem(n=n, seed=number), seed=number)
+def job(number: int = 0, n: int = 8) -> SearchJob:
+    return SearchJob(number, problem(n=n, seed=number), seed=number)
 
 
-BIG = task(9, n=60)
+BIG = job(9, n=60)
 
 
 @contextmanager
-def pool_of(config: Config = CONFIG, max_tasks: int = 60, **options: Any) -> Iterator[ProcessPool]:
+def pool_of(config: Config = CONFIG, max_tasks: int = 60, **options: Any) -> Iterator[OpenPool]:
     options = {"backend": "prior", "explore": False, **options}
-    pool = ProcessPool(config, max_tasks, **options)
+    pool = OpenPool(config, max_tasks, **options)
     try:
         yield pool
     finally:
         pool.close()
 
 
-def next_finished(pool: ProcessPool) -> Finished:
+def next_finished(pool: OpenPool) -> Finished:
     finished: Finished = eventually(lambda: pool.wait(1.0), "a finished tree")
     return finished
 
@@ -95,7 +89,7 @@ def talking_network(seed: int) -> Network:
 def searched_alone(network: Network, number: int = 0) -> TreeArrays:
     """The same task in this process."""
     tree, _ = search_alone(
-        task(number), TorchEvaluator(network), CONFIG.search, tail_weight=0.5, explore=False
+        job(number), TorchEvaluator(network), CONFIG.search, rollout_weight=0.5, explore=False
     )
     return tree.arrays
 
@@ -115,11 +109,11 @@ def test_the_lockstep_pool_searches_one_task_at_a_time() -> None:
     assert pool.wait(0.0) is None
     simulations = 0
     for number in range(3):
-        pool.submit(task(number), 1.0)
+        pool.submit(job(number), 1.0)
         assert pool.free == 0
         finished = pool.wait(0.0)
         assert finished is not None
-        assert finished.task.id == number
+        assert finished.job.id == number
         assert pool.free == 1
         check_finished(finished, CONFIG)
         simulations += finished.report.simulations
@@ -135,7 +129,7 @@ def test_the_lockstep_pool_uses_published_weights() -> None:
     pool = LockstepPool(lockstep_config(search={"noise_fraction": 0.0}))
     network = talking_network(1)
     pool.publish(flat_weights(network))
-    pool.submit(task(), 0.5)
+    pool.submit(job(), 0.5)
     finished = pool.wait(0.0)
     assert finished is not None
     for one, other in zip(finished.tree.arrays, searched_alone(network), strict=True):
@@ -149,16 +143,16 @@ def test_several_tasks_without_a_network() -> None:
     environment = dict(os.environ)
     with pool_of() as pool:
         assert dict(os.environ) == environment, "limits are for the children alone"
-        assert pool.server_pids() == []
+        assert pool.worker_pids() == []
         assert len(set(pool.actor_pids())) == 2
-        waiting = [task(number, n=6 + number % 9) for number in range(40)]
+        waiting = [job(number, n=6 + number % 9) for number in range(40)]
         seen = []
         while len(seen) < 40:
             while pool.free and waiting:
                 pool.submit(waiting.pop(0), 1.0)
             finished = next_finished(pool)
             check_finished(finished, CONFIG)
-            seen.append(finished.task.id)
+            seen.append(finished.job.id)
             pool.release(finished)
         assert sorted(seen) == list(range(40))
         assert pool.stats().restarts == 0
@@ -174,12 +168,12 @@ def test_published_weights_reach_the_search(backend: str) -> None:
             network = talking_network(version)
             pool.publish(flat_weights(network))
             for number in (0, 1):
-                pool.submit(task(number), 0.5)
+                pool.submit(job(number), 0.5)
             for _ in range(2):
                 finished = next_finished(pool)
                 check_finished(finished, CONFIG)
                 found = root_of(finished.tree.arrays)
-                expected = root_of(searched_alone(network, finished.task.id))
+                expected = root_of(searched_alone(network, finished.job.id))
                 assert found == pytest.approx(expected, abs=1e-5)
                 pool.release(finished)
         assert pool.stats().restarts == 0
@@ -190,7 +184,7 @@ def test_published_weights_reach_the_search(backend: str) -> None:
 
 def test_an_offered_schedule_is_the_start() -> None:
     """And the result, where the search is too short to find a better one."""
-    hard = task(3, n=30)
+    hard = job(3, n=30)
     offer = solve(hard.instance, simulations=3000).schedule
     tiny = replaced(CONFIG, "search", budget=1, min_trajectories=1)
     with pool_of(tiny) as pool:
@@ -205,12 +199,12 @@ def test_an_offered_schedule_is_the_start() -> None:
 
 def test_all_actors_explore_with_the_same_root_noise() -> None:
     with pool_of(explore=True) as pool:
-        pool.submit(task(), 1.0)
+        pool.submit(job(), 1.0)
         noisy = root_of(next_finished(pool).tree.arrays)
     roots = []
     for explore in (True, False):
         alone, _ = search_alone(
-            task(), PriorEvaluator(), CONFIG.search, tail_weight=1.0, explore=explore
+            job(), PriorEvaluator(), CONFIG.search, rollout_weight=1.0, explore=explore
         )
         roots.append(root_of(alone.arrays))
     assert noisy == pytest.approx(roots[0], abs=1e-6)
@@ -220,7 +214,7 @@ def test_all_actors_explore_with_the_same_root_noise() -> None:
 # -- deaths --------------------------------------------------------------------------------------
 
 
-def under_way(pool: ProcessPool) -> SharedTree:
+def under_way(pool: OpenPool) -> SharedTree:
     tree = pool.tree(0)
     eventually(lambda: tree.counter(SIMS_DONE) > 50, "the search to be under way")
     assert not tree.finished
@@ -241,7 +235,7 @@ def test_killing_actors_does_not_stop_the_search(backend: str) -> None:
         assert pool.stats().restarts == 2
         assert not set(pool.actor_pids()) & set(victims)
         pool.release(finished)
-        pool.submit(task(1, n=20), 1.0)
+        pool.submit(job(1, n=20), 1.0)
         check_finished(next_finished(pool), config)
 
 
@@ -252,14 +246,14 @@ def test_killing_the_inference_worker_does_not_stop_the_search() -> None:
         pool.publish(flat_weights(network))
         pool.submit(BIG, 1.0)
         under_way(pool)
-        (victim,) = pool.server_pids()
+        (victim,) = pool.worker_pids()
         os.kill(victim, signal.SIGKILL)
         finished = next_finished(pool)
         check_finished(finished, config)
         assert pool.stats().restarts == 1
-        assert pool.server_pids() != [victim]
+        assert pool.worker_pids() != [victim]
         pool.release(finished)
-        pool.submit(task(), 0.5)
+        pool.submit(job(), 0.5)
         found = root_of(next_finished(pool).tree.arrays)
         assert found == pytest.approx(root_of(searched_alone(network)), abs=1e-5)
 
@@ -321,7 +315,7 @@ def test_a_broken_tree_hands_its_schedule_on() -> None:
                     tree.arrays.incumbent_finish[30:60] = heft.finish[30:]
             while tree.finished:  # until it begins again
                 assert pool.wait(0.01) is None
-            assert pool._slots[0].incumbent == expected
+            assert pool.slots[0].incumbent == expected
             finished = next_finished(pool)
             check_finished(finished, LONG)
             assert finished.report.best_makespan <= expected.makespan
@@ -340,7 +334,7 @@ def test_an_actor_that_is_asked_to_end_is_replaced_too() -> None:
 
 def test_endless_deaths_end_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Children that die before they get anything done are not started for ever."""
-    monkeypatch.setattr(local, "FRUITLESS_DEATHS", 1)
+    monkeypatch.setattr(supervisor, "FRUITLESS_DEATHS", 1)
     with pool_of(log_dir=tmp_path) as pool:
         for _ in range(2):
             kill(pool.actor_pids()[0])
@@ -353,7 +347,7 @@ def test_endless_deaths_end_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 def test_deaths_in_the_course_of_a_long_run_are_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each comes after the search has got further than at the one before."""
-    monkeypatch.setattr(local, "FRUITLESS_DEATHS", 0)
+    monkeypatch.setattr(supervisor, "FRUITLESS_DEATHS", 0)
     with pool_of(replaced(CONFIG, "search", budget=10**6)) as pool:
         pool.submit(BIG, 1.0)
         tree, reached = pool.tree(0), 0
@@ -389,10 +383,10 @@ def test_closing_leaves_nothing_behind(busy: bool) -> None:
     stale = Path(f"/dev/shm/aerl-ds-{os.getpid()}-1-{space}-0-tree")
     stale.touch()
     before = set(shared_memory_of(os.getpid())) - {stale.name}
-    pool = ProcessPool(LONG, 60, backend="server", explore=True)
+    pool = OpenPool(LONG, 60, backend="server", explore=True)
     assert set(shared_memory_of(os.getpid())) > before
     assert not stale.exists(), "swept at the start"
-    pids = [*pool.actor_pids(), *pool.server_pids()]
+    pids = [*pool.actor_pids(), *pool.worker_pids()]
     if busy:
         pool.submit(BIG, 1.0)
         under_way(pool)
@@ -422,9 +416,9 @@ def test_a_start_that_fails_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatc
         started.append(start_child(context, *arguments))
         return started[0]
 
-    monkeypatch.setattr(local, "start_child", start_one)
+    monkeypatch.setattr(crew, "start_child", start_one)
     with pytest.raises(OSError, match="temporarily"):
-        ProcessPool(CONFIG, 20, backend="prior", explore=False)
+        OpenPool(CONFIG, 20, backend="prior", explore=False)
     assert not started[0].process.is_alive()
     assert shared_memory_of(os.getpid()) == before
 
@@ -432,7 +426,7 @@ def test_a_start_that_fails_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatc
 def test_two_pools_live_side_by_side() -> None:
     with pool_of() as one, pool_of() as other:
         for pool in (one, other):
-            pool.submit(task(0), 1.0)
+            pool.submit(job(0), 1.0)
         finished = next_finished(one)
         check_finished(finished, CONFIG)
         one.close()
@@ -445,7 +439,7 @@ def test_two_pools_live_side_by_side() -> None:
 def test_a_problem_that_is_too_large_is_refused() -> None:
     with pool_of(max_tasks=5, backend="prior", explore=False) as pool:
         with pytest.raises(ValueError, match="15 tasks: this pool was made for at most 5"):
-            pool.submit(Task(0, 0, problem(15, 3), 0), 1.0)
+            pool.submit(SearchJob(0, problem(15, 3), 0), 1.0)
         assert pool.free == CONFIG.run.trees_in_flight
 
 
@@ -456,7 +450,7 @@ from numba.core.dispatcher import Dispatcher
 from helpers.small_runs import lockstep_config, problem
 from aerl_trainer.reporting import RunDirectory
 from aerl_trainer.runtime.warm_up import warm_up
-from aerl_trainer.search.kernels import forget
+from aerl_trainer.search.simulation import forget
 from aerl_trainer.solver import solve
 from aerl_trainer.training import train
 from dagsched_env.env import DAGSchedEnv

@@ -9,11 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aerl_trainer.config import SearchConfig
-from aerl_trainer.records import SearchReport, Task
+from aerl_trainer.encoding.evaluator import PriorEvaluator
+from aerl_trainer.records import SearchJob, SearchReport
 from aerl_trainer.search.alone import search_alone
-from aerl_trainer.search.context import SearchContext, make_context
-from aerl_trainer.search.leaves import PriorEvaluator, least_makespan
-from aerl_trainer.search.tree import ROOT, SIMS_DONE, SOLVED, SharedTree, TreeSize
+from aerl_trainer.search.leaves import pruning_bound
+from aerl_trainer.search.problem import SearchProblem, search_problem
+from aerl_trainer.search.shared_tree import SharedTree
+from aerl_trainer.search.tree import ROOT, SIMS_DONE, SOLVED, TreeSize
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.instance import Instance
 from dagsched_env.schedule import Schedule
@@ -39,10 +41,10 @@ def search(
     instance: Instance, config: SearchConfig = CONFIG, incumbent: Schedule | None = None
 ) -> tuple[SharedTree, SearchReport]:
     tree, report = search_alone(
-        Task(0, 0, instance, 0),
+        SearchJob(0, instance, 0),
         PriorEvaluator(),
         config,
-        tail_weight=1.0,
+        rollout_weight=1.0,
         explore=False,
         incumbent=incumbent,
     )
@@ -65,16 +67,16 @@ def test_what_is_proved_is_the_optimum(instance: Instance, config: SearchConfig)
         assert report.best_makespan == pytest.approx(optimum(instance), rel=1e-8)
 
 
-def bound_of(c: SearchContext, state: State) -> float:
+def bound_of(c: SearchProblem, state: State) -> float:
     s = state.arrays
-    return least_makespan(c.floor, c.after, c.least_after, s.processor, s.bound)
+    return pruning_bound(c.floor, c.tail, c.least_tail, s.processor, s.bound)
 
 
 @settings(max_examples=60)
 @given(instances(max_tasks=5, max_processors=3), st.integers(0, 2**32 - 1))
 def test_no_completion_is_below_the_bound(instance: Instance, seed: int) -> None:
     """Of any state on the way to a random schedule; at the end the bound is its makespan."""
-    context, rng, state = make_context(instance), np.random.default_rng(seed), State(instance)
+    context, rng, state = search_problem(instance), np.random.default_rng(seed), State(instance)
     bounds = [bound_of(context, state)]
     while not state.terminal:
         state.apply(*rng.choice(np.argwhere(state.legal())).tolist())
@@ -152,7 +154,7 @@ def test_training_visits_are_not_pruned() -> None:
 def test_threads_prove_together(seed: int) -> None:
     """Each has its own view of the memory; the lock alone keeps them apart."""
     instance = problem(6, 2, seed, ccr=0.1)
-    task, actors = Task(0, 0, instance, seed), 3
+    task, actors = SearchJob(0, instance, seed), 3
     tree = SharedTree.create(TreeSize.for_search(CONFIG, actors, instance.n_tasks))
     try:
         tree.reset()

@@ -14,11 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aerl_trainer.config import SearchConfig
-from aerl_trainer.records import SearchReport, Task
+from aerl_trainer.encoding.evaluator import Evaluator, PriorEvaluator
+from aerl_trainer.encoding.states import EncodedStates
+from aerl_trainer.records import SearchJob, SearchReport
 from aerl_trainer.search.alone import search_alone
-from aerl_trainer.search.context import make_context
-from aerl_trainer.search.kernels import forget
-from aerl_trainer.search.leaves import Evaluator, LeafArrays, PriorEvaluator
+from aerl_trainer.search.problem import search_problem
+from aerl_trainer.search.shared_tree import SharedTree
+from aerl_trainer.search.simulation import forget
 from aerl_trainer.search.tree import (
     BEST_MAKESPAN,
     EXPANDED,
@@ -31,10 +33,9 @@ from aerl_trainer.search.tree import (
     TERMINAL,
     TERMINAL_PATHS,
     WRITER,
-    SharedTree,
     TreeArrays,
 )
-from aerl_trainer.search.worker import NOISE_POOL, SearchWorker
+from aerl_trainer.search.worker import NOISE_LENGTH, SearchWorker
 from aerl_trainer.seeding import generator
 from dagsched_env.bounds import lower_bounds, tails
 from dagsched_env.errors import DAGSchedError
@@ -65,7 +66,7 @@ CONFIG = SearchConfig(
 class MadeUpNetwork:
     """An ``Evaluator`` whose answers are easy to compute again."""
 
-    def evaluate(self, instance: Instance, leaves: LeafArrays, count: int) -> int:
+    def evaluate(self, instance: Instance, leaves: EncodedStates, count: int) -> int:
         leaves.logits[:count] = made_up_logits(leaves.candidates[:count])
         leaves.prediction[:count] = made_up_prediction(leaves.n_candidates[:count])
         return 7
@@ -88,23 +89,23 @@ def search(
     config: SearchConfig = CONFIG,
     *,
     evaluator: Evaluator | None = None,
-    tail_weight: float = 1.0,
+    rollout_weight: float = 1.0,
     seed: int = 0,
     explore: bool = False,
     incumbent: Schedule | None = None,
 ) -> tuple[SharedTree, SearchReport]:
     return search_alone(
-        Task(0, 0, instance, seed),
+        SearchJob(0, instance, seed),
         evaluator or PriorEvaluator(),
         config,
-        tail_weight=tail_weight,
+        rollout_weight=rollout_weight,
         explore=explore,
         incumbent=incumbent,
     )
 
 
 def worker(
-    tree: SharedTree, actor: int, task: Task, config: SearchConfig = CONFIG, **options: Any
+    tree: SharedTree, actor: int, task: SearchJob, config: SearchConfig = CONFIG, **options: Any
 ) -> SearchWorker:
     return search_worker(tree, actor, task, config, **options)
 
@@ -129,7 +130,7 @@ def nodes_of(t: TreeArrays, status: int) -> list[int]:
     instance=instances(max_tasks=4 if WITHOUT_JIT else 8),
     batch_size=st.sampled_from([1, 3, 16]),
     best_weight=st.sampled_from([0.0, 0.5, 1.0]),
-    tail_weight=st.sampled_from([0.0, 0.5, 1.0]),
+    rollout_weight=st.sampled_from([0.0, 0.5, 1.0]),
     explore=st.booleans(),
     min_prior=st.sampled_from([0.0, 0.002, 0.2]),
     prune=st.booleans(),
@@ -139,7 +140,7 @@ def test_every_search_leaves_a_sound_tree_and_a_valid_schedule(
     instance: Instance,
     batch_size: int,
     best_weight: float,
-    tail_weight: float,
+    rollout_weight: float,
     explore: bool,
     min_prior: float,
     prune: bool,
@@ -153,7 +154,7 @@ def test_every_search_leaves_a_sound_tree_and_a_valid_schedule(
         instance,
         config,
         evaluator=MadeUpNetwork(),
-        tail_weight=tail_weight,
+        rollout_weight=rollout_weight,
         seed=seed,
         explore=explore,
         incumbent=heft,
@@ -224,12 +225,12 @@ def test_a_better_offer_stays_the_incumbent() -> None:
 def test_a_death_while_storing_the_incumbent_breaks_the_tree() -> None:
     instance = problem()
     tree = empty_tree(instance, CONFIG, actors=2)
-    doomed = worker(tree, 1, Task(0, 0, instance, 0))
+    doomed = worker(tree, 1, SearchJob(0, instance, 0))
     tree.arrays = tree.arrays._replace(incumbent_start=np.zeros(1))  # the copy fails half way
     with pytest.raises(ValueError, match="broadcast"):
         doomed.run_batch(1.0)
     assert tree.counter(WRITER) == 2
-    assert worker(tree, 0, Task(0, 0, instance, 0)).run_batch(1.0) == 0
+    assert worker(tree, 0, SearchJob(0, instance, 0)).run_batch(1.0) == 0
     assert tree.outcome == "broken"
 
 
@@ -240,7 +241,7 @@ class SlowSearch:
     """One worker's simulations on ``references.Partial`` and ``ReferenceTree``."""
 
     def __init__(self, instance: Instance, config: SearchConfig, seed: int, weight: float) -> None:
-        self.instance, self.config, self.tail_weight = instance, config, weight
+        self.instance, self.config, self.rollout_weight = instance, config, weight
         n, p = instance.comp.shape
         self.tree = ReferenceTree(
             config.c_puct,
@@ -254,32 +255,32 @@ class SlowSearch:
         self.rank = np.array(references.rank_u(instance))
         self.oct = np.array(references.oct_table(instance))
         self.rng = generator(seed, "actor", 0)
-        self.noise = self.rng.standard_normal(NOISE_POOL + n + n * p)
-        self.sigma = make_context(instance).tail_sigma
-        self.floor, self.after = lower_bounds(instance).best, tails(instance)
-        self.tail_makespans: list[float] = []
+        self.noise = self.rng.standard_normal(NOISE_LENGTH + n + n * p)
+        self.sigma = search_problem(instance).rollout_sigma
+        self.floor, self.tail = lower_bounds(instance).best, tails(instance)
+        self.rollout_makespans: list[float] = []
 
     def run_batch(self) -> None:
         paths = self.tree.gather(0, self.config.batch_size)
         if not paths:
             return
-        offsets = self.rng.integers(NOISE_POOL, size=len(paths))
+        offsets = self.rng.integers(NOISE_LENGTH, size=len(paths))
         evaluations = list(map(self.evaluate, paths, offsets.tolist()))
-        self.tree.best_makespan = min(self.tail_makespans)
-        self.tree.commit(0, evaluations)
+        self.tree.best_makespan = min(self.rollout_makespans)
+        self.tree.expand_and_back_up(0, evaluations)
 
     def evaluate(self, path: list[int], offset: int) -> Evaluation:
         n, p = self.instance.comp.shape
-        random_tail = self.tail(path, self.sigma, self.noise[offset : offset + n + n * p])
+        rollout = self.complete(path, self.sigma, self.noise[offset : offset + n + n * p])
         cp_min = references.critical_path(self.instance)
-        best = 1.0 - random_tail / cp_min
-        self.tail_makespans.append(random_tail)
+        best = 1.0 - rollout / cp_min
+        self.rollout_makespans.append(rollout)
         if len(path) == n:
-            return Evaluation([], [], best, best, True, random_tail)
+            return Evaluation([], [], best, best, True, rollout)
         actions, priors, dropped = self.policy(self.partial(path))
         prediction = made_up_prediction(np.array(len(actions))).item()
-        improved = self.tail(path, 0.0, np.zeros(n + n * p)) - prediction * self.rank.max()
-        blend = self.tail_weight * random_tail + (1.0 - self.tail_weight) * improved
+        improved = self.complete(path, 0.0, np.zeros(n + n * p)) - prediction * self.rank.max()
+        blend = self.rollout_weight * rollout + (1.0 - self.rollout_weight) * improved
         bound = self.bound(self.partial(path))
         return Evaluation(actions, priors, 1.0 - blend / cp_min, best, False, bound, dropped)
 
@@ -292,7 +293,7 @@ class SlowSearch:
                 places, finish[t] = [partial.placed[t][0]], partial.placed[t][2]
             else:
                 finish[t] = min(self.arrival(partial, t, q, finish) + g.comp[t, q] for q in places)
-            least = max(least, finish[t] + min(self.after[t, places]))
+            least = max(least, finish[t] + min(self.tail[t, places]))
         return least
 
     def arrival(
@@ -312,8 +313,8 @@ class SlowSearch:
             partial.place(*divmod(action, self.instance.n_processors))
         return partial
 
-    def tail(self, path: list[int], sigma: float, noise: np.ndarray) -> float:
-        return references.tail(self.partial(path), self.rank, self.oct, sigma, noise)
+    def complete(self, path: list[int], sigma: float, noise: np.ndarray) -> float:
+        return references.complete(self.partial(path), self.rank, self.oct, sigma, noise)
 
     def policy(self, partial: references.Partial) -> tuple[list[int], list[float], bool]:
         """``-10·(EFT + OCT - min)/R - 10·(max rank_u - rank_u)/R``, then the network on top."""
@@ -339,11 +340,11 @@ class SlowSearch:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
-    ("batch_size", "tail_weight", "prune"),
+    ("batch_size", "rollout_weight", "prune"),
     [(1, 0.25, False), (1, 1.0, False), (3, 0.5, False), (1, 1.0, True), (3, 0.5, True)],
 )
 def test_same_tree_as_the_slow_search(
-    seed: int, batch_size: int, tail_weight: float, prune: bool
+    seed: int, batch_size: int, rollout_weight: float, prune: bool
 ) -> None:
     instance = problem(5, 2, seed)
     config = dataclasses.replace(
@@ -354,26 +355,25 @@ def test_same_tree_as_the_slow_search(
         max_children=4,
         prune=prune,
     )
-    slow = SlowSearch(instance, config, seed, tail_weight)
+    slow = SlowSearch(instance, config, seed, rollout_weight)
     tree = empty_tree(instance, config)
-    fast = worker(tree, 0, Task(0, 0, instance, seed), config, evaluator=MadeUpNetwork())
+    fast = worker(tree, 0, SearchJob(0, instance, seed), config, evaluator=MadeUpNetwork())
     while not tree.finished:
-        fast.run_batch(tail_weight)
+        fast.run_batch(rollout_weight)
         slow.run_batch()
         assert_same_tree(tree.arrays, slow.tree, rel=1e-5)
-    assert fast.model_version == 7
     check_tree(tree.arrays, prune=prune)
 
 
 # -- what is backed up ---------------------------------------------------------------------------
 
 
-def deterministic_tail(instance: Instance, t: TreeArrays, node: int) -> float:
+def list_completion(instance: Instance, t: TreeArrays, node: int) -> float:
     partial = references.Partial(instance, insertion=True)
     for edge in path_to(t, node):
         partial.place(*divmod(int(t.edge_action[edge]), instance.n_processors))
     zeros = np.zeros(sum(instance.comp.shape) + instance.comp.size)
-    return references.tail(partial, instance.rank_u, instance.oct, 0.0, zeros)
+    return references.complete(partial, instance.rank_u, instance.oct, 0.0, zeros)
 
 
 @pytest.mark.parametrize("target", ["return", "rank"])
@@ -381,7 +381,7 @@ def test_backup_value_is_the_value_alone(target: str) -> None:
     """The literal form: v, and 0 at terminal states, whatever the rewards on the way were."""
     instance = problem(6, 2)
     config = dataclasses.replace(CONFIG, backup="value", value_target=target)
-    tree, _ = search(instance, config, evaluator=MadeUpNetwork(), tail_weight=0.5)
+    tree, _ = search(instance, config, evaluator=MadeUpNetwork(), rollout_weight=0.5)
     t = tree.arrays
     check_tree(t)
     for node in range(int(t.counters[N_NODES])):
@@ -394,20 +394,20 @@ def test_backup_value_is_the_value_alone(target: str) -> None:
             if target == "return":
                 bound = state_at(instance, t, node).lower_bound
                 gain = expected * instance.rank_u.max()
-                tail = deterministic_tail(instance, t, node)
-                expected = (bound - tail + gain) / instance.time_scale
+                completion = list_completion(instance, t, node)
+                expected = (bound - completion + gain) / instance.time_scale
             assert t.raw_value[node] == pytest.approx(expected, rel=1e-6, abs=1e-7)
     assert nodes_of(t, TERMINAL)
 
 
 def test_backup_return_adds_the_rewards_on_the_way() -> None:
-    """With λ = 0 a node's value is its rewards so far plus v: 1 - (tail - improvement)/CP_MIN."""
+    """With λ = 0 a node's value is its rewards plus v: 1 - (completion - improvement)/CP_MIN."""
     instance = problem(6, 2)
-    tree, _ = search(instance, evaluator=MadeUpNetwork(), tail_weight=0.0)
+    tree, _ = search(instance, evaluator=MadeUpNetwork(), rollout_weight=0.0)
     t = tree.arrays
     for node in nodes_of(t, EXPANDED) + nodes_of(t, SOLVED):
         state, v = state_at(instance, t, node), 0.0
-        v = state.lower_bound - deterministic_tail(instance, t, node)
+        v = state.lower_bound - list_completion(instance, t, node)
         v += made_up_prediction(t.n_edges[node]).item() * instance.rank_u.max()
         rewards = (instance.cp_min - state.lower_bound) / instance.cp_min
         assert t.raw_value[node] == pytest.approx(rewards + v / instance.cp_min, rel=1e-6)
@@ -422,7 +422,7 @@ def watch(
     """Search simulation by simulation; ``see`` is called while the tree is not finished."""
     config = dataclasses.replace(config, batch_size=1)
     tree = empty_tree(instance, config)
-    one = worker(tree, 0, Task(0, 0, instance, 0), config)
+    one = worker(tree, 0, SearchJob(0, instance, 0), config)
     while not tree.finished:
         see(tree.arrays)
         assert one.run_batch(1.0) == 1
@@ -431,12 +431,12 @@ def watch(
 
 @pytest.mark.parametrize("backup", ["return", "value"])
 def test_values_need_no_network(backup: str) -> None:
-    """v is then the return of the deterministic tail, whatever lay in the batch before."""
+    """v is then the return of the list completion, whatever lay in the batch before."""
     instance = problem()
     config = dataclasses.replace(CONFIG, backup=backup)
-    task = Task(0, 0, instance, 0)
-    with_inputs, _ = search_alone(task, Silence(), config, tail_weight=0.3, explore=False)
-    alone, _ = search_alone(task, PriorEvaluator(), config, tail_weight=0.3, explore=False)
+    task = SearchJob(0, instance, 0)
+    with_inputs, _ = search_alone(task, Silence(), config, rollout_weight=0.3, explore=False)
+    alone, _ = search_alone(task, PriorEvaluator(), config, rollout_weight=0.3, explore=False)
     for one, other in zip(with_inputs.arrays, alone.arrays, strict=True):
         assert np.array_equal(one, other)
 
@@ -444,7 +444,7 @@ def test_values_need_no_network(backup: str) -> None:
 class Silence:
     """A network whose heads say nothing."""
 
-    def evaluate(self, instance: Instance, leaves: LeafArrays, count: int) -> int:
+    def evaluate(self, instance: Instance, leaves: EncodedStates, count: int) -> int:
         leaves.logits[:count] = 0.0
         leaves.prediction[:count] = 0.0
         return 1
@@ -453,12 +453,14 @@ class Silence:
 @pytest.mark.parametrize("field", ["logits", "prediction"])
 def test_a_network_that_has_diverged_is_named(field: str) -> None:
     class Diverged(Silence):
-        def evaluate(self, instance: Instance, leaves: LeafArrays, count: int) -> int:
+        def evaluate(self, instance: Instance, leaves: EncodedStates, count: int) -> int:
             getattr(leaves, field)[count - 1] = np.nan
             return 1
 
     with pytest.raises(DAGSchedError, match=r"not finite: .* learner\.learning_rate"):
-        search_alone(Task(0, 0, problem(), 0), Diverged(), CONFIG, tail_weight=0.5, explore=False)
+        search_alone(
+            SearchJob(0, problem(), 0), Diverged(), CONFIG, rollout_weight=0.5, explore=False
+        )
 
 
 def test_solving_counts_makespans_whatever_the_network_was_trained_to() -> None:
@@ -545,10 +547,10 @@ def test_a_search_can_be_stopped_at_any_time() -> None:
     heft = SCHEDULERS["heft"](instance)
     shares = iter([0.0, 0.4, 0.9])
     tree, report = search_alone(
-        Task(0, 0, instance, 0),
+        SearchJob(0, instance, 0),
         PriorEvaluator(),
         CONFIG,
-        tail_weight=1.0,
+        rollout_weight=1.0,
         explore=False,
         incumbent=heft,
         spent=lambda: next(shares, 1.0),
@@ -568,7 +570,7 @@ class Interrupted:
     def __init__(self, meanwhile: Callable[[], None]) -> None:
         self.meanwhile = meanwhile
 
-    def evaluate(self, instance: Instance, leaves: LeafArrays, count: int) -> int:
+    def evaluate(self, instance: Instance, leaves: EncodedStates, count: int) -> int:
         self.meanwhile()
         return PriorEvaluator().evaluate(instance, leaves, count)
 
@@ -576,7 +578,7 @@ class Interrupted:
 def test_two_workers_interleaved() -> None:
     """The second runs a batch while the first one's is in flight; at the root it has to wait."""
     instance = problem()
-    task = Task(0, 0, instance, 0)
+    task = SearchJob(0, instance, 0)
     tree = empty_tree(instance, CONFIG, actors=2)
     counts = []
 
@@ -599,7 +601,7 @@ def test_two_workers_interleaved() -> None:
 
 def test_the_search_survives_a_worker() -> None:
     instance = problem()
-    task = Task(0, 0, instance, 0)
+    task = SearchJob(0, instance, 0)
     tree = empty_tree(instance, CONFIG, actors=2)
     survivor = worker(tree, 0, task)
     survivor.run_batch(1.0)
@@ -640,7 +642,7 @@ def test_a_search_is_a_function_of_its_seed() -> None:
 def test_root_noise() -> None:
     """It changes the priors of the root, and nobody else's; all actors draw the same."""
     instance = problem()
-    task = Task(0, 0, instance, 11)
+    task = SearchJob(0, instance, 11)
     roots = {}
     for explore, actor in [(False, 0), (True, 0), (True, 1)]:
         tree = empty_tree(instance, CONFIG, actors=2)

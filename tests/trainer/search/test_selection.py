@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from aerl_trainer.config import SearchConfig
-from aerl_trainer.records import Task
+from aerl_trainer.records import SearchJob
 from aerl_trainer.search.selection import considered_visits
-from aerl_trainer.search.tree import ROOT, SIMS_DONE, SharedTree
+from aerl_trainer.search.shared_tree import SharedTree
+from aerl_trainer.search.tree import ROOT, SIMS_DONE
 from aerl_trainer.search.worker import SearchWorker
 from dagsched_env.instance import Instance
 from helpers.reference_tree import halving_sequence
@@ -44,7 +45,7 @@ def tree_and_workers(
     explore: bool = False,
     seed: int = 0,
 ) -> tuple[SharedTree, list[SearchWorker]]:
-    tree, task = empty_tree(instance, config, actors), Task(0, 0, instance, seed)
+    tree, task = empty_tree(instance, config, actors), SearchJob(0, instance, seed)
     return tree, [
         search_worker(tree, actor, task, config, explore=explore) for actor in range(actors)
     ]

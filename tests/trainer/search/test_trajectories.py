@@ -10,15 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aerl_trainer.config import SearchConfig
-from aerl_trainer.records import Task, Trajectory
+from aerl_trainer.encoding.evaluator import PriorEvaluator
+from aerl_trainer.records import SearchJob, Trajectory
 from aerl_trainer.search.alone import search_alone
-from aerl_trainer.search.leaves import PriorEvaluator
+from aerl_trainer.search.shared_tree import SharedTree
 from aerl_trainer.search.trajectories import (
     MIN_POLICY_VISITS,
     complete_by_policy,
     sample_trajectories,
 )
-from aerl_trainer.search.tree import N_NODES, NO_NODE, ROOT, TERMINAL, SharedTree, TreeArrays
+from aerl_trainer.search.tree import N_NODES, NO_NODE, ROOT, TERMINAL, TreeArrays
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.instance import Instance
 from dagsched_env.schedulers import SCHEDULERS
@@ -35,7 +36,7 @@ CONFIG = SearchConfig(
     best_weight=0.5,
     max_children=32,
     min_prior=0.002,
-    rollout_temperature=0.5,
+    trajectory_temperature=0.5,
     incumbent_trajectory=True,
 )
 
@@ -45,8 +46,8 @@ def problem(n: int = 15, p: int = 3, seed: int = 0) -> Instance:
 
 
 def grow(instance: Instance, config: SearchConfig = CONFIG, seed: int = 0) -> SharedTree:
-    task = Task(0, 0, instance, seed)
-    tree, _ = search_alone(task, PriorEvaluator(), config, tail_weight=1.0, explore=True)
+    task = SearchJob(0, instance, seed)
+    tree, _ = search_alone(task, PriorEvaluator(), config, rollout_weight=1.0, explore=True)
     return tree
 
 
@@ -71,10 +72,6 @@ def check(instance: Instance, trajectories: list[Trajectory], config: SearchConf
         schedule = replay(instance, t.actions)  # raises on an illegal action
         schedule.validate(instance)
         assert t.makespan == schedule.makespan
-        assert t.lower_bounds.shape == (instance.n_tasks + 1,)
-        assert t.lower_bounds[0] == pytest.approx(instance.cp_min, rel=1e-12)
-        assert t.lower_bounds[-1] == t.makespan
-        assert (np.diff(t.lower_bounds) >= 0).all()
         assert len(t.policies) == len(t.candidates) <= instance.n_tasks
         check_policies(instance, t)
 
@@ -157,7 +154,7 @@ def test_k_trajectories_come_back(seed: int) -> None:
 def test_sequences_that_a_sharp_policy_repeats_are_drawn_again(n: int, p: int, seed: int) -> None:
     """In these, a trajectory below a shallow tree is completed to the incumbent's sequence."""
     instance = problem(n, p, seed)
-    config = dataclasses.replace(CONFIG, budget=10, min_trajectories=12, rollout_temperature=0.2)
+    config = dataclasses.replace(CONFIG, budget=10, min_trajectories=12, trajectory_temperature=0.2)
     trajectories = sample(instance, grow(instance, config, seed), config, seed)
     assert len(trajectories) == 12
     check(instance, trajectories, config)
@@ -269,9 +266,9 @@ def test_an_offered_schedule_can_be_the_trajectory() -> None:
     config = dataclasses.replace(CONFIG, budget=2, min_trajectories=1, cap_factor=1.0)
     strong = grow(instance, dataclasses.replace(CONFIG, budget=2000))
     offer = strong.incumbent(instance.n_tasks, algorithm="offered")
-    task = Task(0, 0, instance, 3)
+    task = SearchJob(0, instance, 3)
     tree, _ = search_alone(
-        task, PriorEvaluator(), config, tail_weight=1.0, explore=False, incumbent=offer
+        task, PriorEvaluator(), config, rollout_weight=1.0, explore=False, incumbent=offer
     )
     assert tree.best_makespan == offer.makespan
     (only,) = sample(instance, tree, config)
@@ -280,7 +277,7 @@ def test_an_offered_schedule_can_be_the_trajectory() -> None:
 
 def test_without_the_incumbent_only_the_tree_speaks() -> None:
     instance = problem(n=20, seed=1)
-    config = dataclasses.replace(CONFIG, incumbent_trajectory=False, rollout_temperature=2.0)
+    config = dataclasses.replace(CONFIG, incumbent_trajectory=False, trajectory_temperature=2.0)
     tree = grow(instance, config)
     trajectories = sample(instance, tree, config)
     assert len(trajectories) == config.min_trajectories
@@ -321,7 +318,7 @@ def test_temperature_moves_between_greedy_and_random() -> None:
     greedy = play(instance, CONFIG, None, copies=1)[0]
     agreement = []
     for temperature in (0.001, 0.2, 1.0, 100.0):
-        config = dataclasses.replace(CONFIG, rollout_temperature=temperature)
+        config = dataclasses.replace(CONFIG, trajectory_temperature=temperature)
         played = play(instance, config, np.random.default_rng(0), copies=40)
         agreement.append(np.mean([common_prefix(greedy, sequence) for sequence in played]))
     assert agreement == sorted(agreement, reverse=True)

@@ -12,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aerl_trainer.config import SearchConfig
-from aerl_trainer.search import kernels
-from aerl_trainer.search.leaves import LeafArrays, allocate_leaves
+from aerl_trainer.encoding.states import allocate_states
+from aerl_trainer.search import simulation
+from aerl_trainer.search.leaves import LeafBatch, leaves_around
 from aerl_trainer.search.selection import Rules
+from aerl_trainer.search.shared_tree import BrokenTreeError, SharedTree
 from aerl_trainer.search.tree import (
     BEST_MAKESPAN,
     BROKEN,
@@ -27,12 +29,11 @@ from aerl_trainer.search.tree import (
     NO_NODE,
     OUTCOME,
     ROOT,
+    SEARCH_ROOT,
     SIMS_DONE,
     SOLVED,
     TERMINAL_PATHS,
-    TOP,
     WRITER,
-    SharedTree,
     TreeArrays,
     TreeSize,
 )
@@ -74,13 +75,13 @@ def two_armed_game(_seed: int, path: list[int]) -> Evaluation:
     return Evaluation([0, 1], [0.625, 0.375], value, value, False)
 
 
-def write(leaves: LeafArrays, row: int, evaluation: Evaluation) -> None:
-    count = len(evaluation.actions)
-    leaves.terminal[row], leaves.n_candidates[row] = evaluation.terminal, count
-    leaves.value[row], leaves.best[row] = evaluation.value, evaluation.best
-    leaves.least_makespan[row], leaves.dropped[row] = evaluation.bound, evaluation.dropped
-    leaves.candidates[row, :count] = evaluation.actions
-    leaves.priors[row, :count] = evaluation.priors
+def write(leaves: LeafBatch, row: int, evaluation: Evaluation) -> None:
+    count, states = len(evaluation.actions), leaves.states
+    states.terminal[row], states.n_candidates[row] = evaluation.terminal, count
+    leaves.value[row], leaves.best_return[row] = evaluation.value, evaluation.best
+    leaves.pruning_bound[row], states.dropped[row] = evaluation.bound, evaluation.dropped
+    states.candidates[row, :count] = evaluation.actions
+    states.policy[row, :count] = evaluation.priors
 
 
 def rules_of(model: ReferenceTree) -> Rules:
@@ -105,10 +106,10 @@ class KernelTree:
         self.shared.reset()
         self.t = self.shared.arrays
         self.rules = rules_of(model)
-        self.leaves = allocate_leaves(BATCH, WIDTH)
+        self.leaves = leaves_around(allocate_states(BATCH, WIDTH))
 
     def gather(self, actor: int, limit: int) -> list[list[int]]:
-        count = kernels.gather(self.t, actor, limit, self.rules)
+        count = simulation.gather(self.t, actor, limit, self.rules)
         return [self.actions(int(edge)) for edge in self.t.journal_edge[actor, :count]]
 
     def actions(self, edge: int) -> list[int]:
@@ -118,13 +119,13 @@ class KernelTree:
             edge = int(self.t.parent_edge[self.t.edge_parent[edge]])
         return path[::-1]
 
-    def commit(self, actor: int, evaluations: list[Evaluation]) -> None:
+    def expand_and_back_up(self, actor: int, evaluations: list[Evaluation]) -> None:
         for row, evaluation in enumerate(evaluations):
             write(self.leaves, row, evaluation)
-        kernels.commit(self.t, actor, self.leaves, self.rules)
+        simulation.expand_and_back_up(self.t, actor, self.leaves, self.rules)
 
     def forget(self, actor: int) -> None:
-        kernels.forget(self.t, actor)
+        simulation.forget(self.t, actor)
 
 
 class Pair:
@@ -150,10 +151,10 @@ class Pair:
         self.in_flight[actor] = paths
         return paths
 
-    def commit(self, actor: int = 0) -> None:
+    def expand_and_back_up(self, actor: int = 0) -> None:
         evaluations = [self.game(self.seed, path) for path in self.in_flight.pop(actor)]
-        self.model.commit(actor, evaluations)
-        self.tree.commit(actor, evaluations)
+        self.model.expand_and_back_up(actor, evaluations)
+        self.tree.expand_and_back_up(actor, evaluations)
 
     def forget(self, actor: int = 0) -> None:
         del self.in_flight[actor]
@@ -168,14 +169,14 @@ class Pair:
     def descend(self) -> None:
         """Select below the first expanded child from now on, if there is one."""
         t, top = self.tree.t, self.model.top
-        for e, edge in zip(edges_of(t, int(t.counters[TOP])), top.edges, strict=True):
+        for e, edge in zip(edges_of(t, int(t.counters[SEARCH_ROOT])), top.edges, strict=True):
             if edge.child is not None and edge.child.status == "expanded":
-                t.counters[TOP], self.model.top = t.edge_child[e], edge.child
+                t.counters[SEARCH_ROOT], self.model.top = t.edge_child[e], edge.child
                 return
 
     def simulate(self, actor: int = 0, limit: int = 1) -> int:
         count = len(self.gather(actor, limit))
-        self.commit(actor)
+        self.expand_and_back_up(actor)
         return count
 
     def compare(self) -> None:
@@ -185,7 +186,7 @@ class Pair:
     def finish(self) -> TreeArrays:
         """Commit what is in flight and search on until the end."""
         for actor in list(self.in_flight):
-            self.commit(actor)
+            self.expand_and_back_up(actor)
         while self.model.outcome == "running":
             assert self.simulate() == 1
         return self.tree.t
@@ -245,10 +246,10 @@ def test_any_interleaving_of_actors_grows_the_tree_of_the_model(
         elif choice == 2:
             pair.descend()
         else:
-            pair.commit(actor)
+            pair.expand_and_back_up(actor)
         pair.compare()
     for actor in list(pair.in_flight):
-        pair.commit(actor)
+        pair.expand_and_back_up(actor)
     pair.compare()
     check_tree(pair.tree.t, width=WIDTH, prune=prune)
 
@@ -270,15 +271,15 @@ def test_a_leaf_in_flight_stops_the_others() -> None:
     pair = Pair()
     assert pair.gather(0, limit=4) == [[]]  # the root, once
     assert pair.gather(1, limit=4) == []
-    pair.commit(1)
-    pair.commit(0)
+    pair.expand_and_back_up(1)
+    pair.expand_and_back_up(0)
     root_edges = edges_of(pair.tree.t, ROOT)
     first = pair.gather(0, limit=len(root_edges))
     assert [len(path) for path in first] == [1] * len(first)
     pair.gather(1, limit=4)
     pair.compare()
     for actor in (1, 0):
-        pair.commit(actor)
+        pair.expand_and_back_up(actor)
     check_tree(pair.finish())
 
 
@@ -288,13 +289,14 @@ def test_puct_by_hand() -> None:
     assert pair.simulate() == 1  # the root: Q in [0.125, 0.125]
     # 0: 0.625·1/1, 1: 0.375·1/1; both unvisited, so Q̃ is the same
     assert pair.gather()[0] == [0]
-    pair.commit()  # value 0: Q in [0, 0.125], the unvisited action takes (0.125 + 0)/2, Q̃ = 0.5
+    pair.expand_and_back_up()
+    # value 0: Q in [0, 0.125], the unvisited action takes (0.125 + 0)/2, Q̃ = 0.5
     # 0: 0 + 0.625·1/2, 1: 0.5 + 0.375·1/1
     assert pair.gather()[0] == [1]
-    pair.commit()  # value 0.25: Q in [0, 0.25]
+    pair.expand_and_back_up()  # value 0.25: Q in [0, 0.25]
     # 0: 0 + 0.625·√2/2 = 0.44, 1: 1 + 0.375·√2/2 = 1.27; then on with the prior
     assert pair.gather()[0] == [1, 0]
-    pair.commit()
+    pair.expand_and_back_up()
     root = edges_of(pair.tree.t, ROOT)
     assert [int(pair.tree.t.edge_visits[e]) for e in root] == [1, 2]
     assert [float(pair.tree.t.edge_total[e]) for e in root] == [0.0, 0.5]
@@ -319,7 +321,7 @@ def test_forgotten_leaves_can_be_selected_again() -> None:
     assert not pair.tree.t.edge_in_flight.any()
     assert pair.tree.t.counters[SIMS_DONE] == 1
     assert pair.gather(1, limit=2) == lost
-    pair.commit(1)
+    pair.expand_and_back_up(1)
     pair.compare()
     check_tree(pair.finish())
 
@@ -331,20 +333,43 @@ def test_a_forgotten_root_can_be_selected_again() -> None:
     assert pair.gather(1) == [[]]
 
 
-@pytest.mark.parametrize("who", ["gather", "commit"])
+def test_a_change_that_fails_half_way_leaves_its_mark() -> None:
+    shared = Pair().tree.shared
+    with pytest.raises(ZeroDivisionError), shared.writing(1):
+        raise ZeroDivisionError
+    assert shared.counter(WRITER) == 2
+    with pytest.raises(BrokenTreeError), shared.writing(0):
+        pytest.fail("nobody may write to it")
+
+
+def test_the_death_of_one_who_was_not_writing_breaks_nothing() -> None:
+    pair = Pair()
+    pair.simulate()
+    pair.gather(1, limit=2)
+    with pair.tree.shared.writing(0) as arrays:
+        assert arrays.counters[WRITER] == 1
+    pair.tree.shared.bury(1)
+    assert pair.tree.shared.outcome == "running"
+    assert pair.tree.t.journal_count.tolist() == [0] * ACTORS
+    assert not pair.tree.t.edge_in_flight.any()
+
+
+@pytest.mark.parametrize("who", ["another", "the creator"])
 def test_a_writer_that_died_breaks_the_tree(who: str) -> None:
     pair = Pair()
     pair.simulate()
     pair.gather(1, limit=2)
-    t = pair.tree.t
+    t, shared = pair.tree.t, pair.tree.shared
     t.counters[WRITER] = 1  # actor 0 died in the middle of a change
     before = [array.copy() for array in t]
-    if who == "gather":
-        assert pair.tree.gather(2, 1) == []
+    if who == "another":
+        with pytest.raises(BrokenTreeError), shared.writing(1):
+            pytest.fail("nobody may write to it")
     else:
-        pair.tree.commit(1, [random_game(0, path) for path in pair.in_flight[1]])
-    assert pair.tree.shared.outcome == "broken"
-    assert pair.tree.shared.finished
+        shared.bury(0)
+    assert shared.outcome == "broken"
+    assert shared.finished
+    assert shared.broken
     for name, array, old in zip(TreeArrays._fields, t, before, strict=True):
         if name != "counters":
             assert np.array_equal(array, old, equal_nan=array.dtype.kind == "f")
@@ -387,12 +412,12 @@ def test_a_finished_tree_gives_no_leaves_but_takes_those_in_flight() -> None:
     pair.gather(1, limit=1)
     while pair.model.outcome == "running":
         if pair.simulate() == 0:  # the last free leaf is in flight
-            pair.commit(1)
+            pair.expand_and_back_up(1)
     assert pair.gather(2, limit=4) == []
     done = int(pair.tree.t.counters[SIMS_DONE])
     late = len(pair.in_flight.get(1, []))
     if late:
-        pair.commit(1)
+        pair.expand_and_back_up(1)
     assert pair.tree.t.counters[SIMS_DONE] == done + late
     assert pair.tree.t.counters[OUTCOME] == COMPLETE
     pair.compare()
@@ -448,7 +473,7 @@ def test_attached_trees_are_one() -> None:
         tree.reset()
         other = SharedTree.attach(tree.handle)
         with other.lock:
-            assert kernels.gather(other.arrays, 0, 1, rules_of(Pair().model)) == 1
+            assert simulation.gather(other.arrays, 0, 1, rules_of(Pair().model)) == 1
         assert tree.arrays.status[ROOT] == EVALUATING
         assert tree.arrays.journal_count.tolist() == [1, 0]
         tree.arrays.counters[OUTCOME] = BROKEN
@@ -478,8 +503,8 @@ def test_reset_empties_a_used_tree() -> None:
         paths = model.gather(0, 1)
         assert used.gather(0, 1) == paths
         evaluations = [random_game(0, path) for path in paths]
-        model.commit(0, evaluations)
-        used.commit(0, evaluations)
+        model.expand_and_back_up(0, evaluations)
+        used.expand_and_back_up(0, evaluations)
     check_tree(used.t, prune=True)
     assert_same_tree(used.t, model)
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from aerl_trainer.inference.arena import Arena
+from aerl_trainer.encoding.states import state_specs
+from aerl_trainer.inference.request_slots import RequestSlots
 from aerl_trainer.inference.weights import WeightBuffer
-from aerl_trainer.search.leaves import leaf_specs
 from helpers.faults import left_by
 
 ACTORS, BATCH, WIDTH = 3, 4, 12
@@ -18,78 +18,78 @@ CONTEXT = multiprocessing.get_context("spawn")
 
 
 @pytest.fixture
-def arena() -> Iterator[Arena]:
-    made = Arena.create(CONTEXT, ACTORS, BATCH, WIDTH)
+def slots() -> Iterator[RequestSlots]:
+    made = RequestSlots.create(CONTEXT, ACTORS, BATCH, WIDTH)
     try:
         yield made
     finally:
         made.close()
 
 
-def test_a_request_waits_until_it_is_answered(arena: Arena) -> None:
-    ticket = arena.post(1, 3, 4)
+def test_a_request_waits_until_it_is_answered(slots: RequestSlots) -> None:
+    ticket = slots.post(1, 3, 4)
     assert (ticket.actor, ticket.tree, ticket.rows) == (1, 3, 4)
-    other = Arena.attach(arena.handle)
+    other = RequestSlots.attach(slots.handle)
     assert other.waiting(0) == [ticket]
-    assert arena.version_of(ticket) is None
+    assert slots.version_of(ticket) is None
     other.answer(ticket, 7)
-    assert arena.version_of(ticket) == 7
-    assert arena.waiting(0) == []
-    assert arena.answers[1].acquire(timeout=0)
+    assert slots.version_of(ticket) == 7
+    assert slots.waiting(0) == []
+    assert slots.answers[1].acquire(timeout=0)
     other.close()
 
 
-def test_what_a_dead_client_posted_is_withdrawn(arena: Arena) -> None:
-    arena.post(1, 0, 1)
-    kept = arena.post(2, 0, 1)
-    arena.clear(1)
-    assert arena.waiting(0) == [kept]
+def test_what_a_dead_client_posted_is_withdrawn(slots: RequestSlots) -> None:
+    slots.post(1, 0, 1)
+    kept = slots.post(2, 0, 1)
+    slots.clear(1)
+    assert slots.waiting(0) == [kept]
 
 
-def test_an_answer_to_the_dead_is_none_for_its_successor(arena: Arena) -> None:
+def test_an_answer_to_the_dead_is_none_for_its_successor(slots: RequestSlots) -> None:
     """A worker has taken the request of an actor that dies, and answers it to the next one."""
-    stale = arena.post(0, 0, 2)
-    arena.clear(0)
-    arena.answer(stale, 1)  # before the successor asks
-    assert arena.waiting(0) == []
-    stale = arena.post(0, 0, 2)
-    arena.clear(0)
-    fresh = arena.post(0, 0, 3)
-    arena.answer(stale, 1)  # while the successor waits
-    assert arena.version_of(fresh) is None
-    assert arena.waiting(0) == [fresh]
-    arena.answer(fresh, 2)
-    assert arena.version_of(fresh) == 2
+    stale = slots.post(0, 0, 2)
+    slots.clear(0)
+    slots.answer(stale, 1)  # before the successor asks
+    assert slots.waiting(0) == []
+    stale = slots.post(0, 0, 2)
+    slots.clear(0)
+    fresh = slots.post(0, 0, 3)
+    slots.answer(stale, 1)  # while the successor waits
+    assert slots.version_of(fresh) is None
+    assert slots.waiting(0) == [fresh]
+    slots.answer(fresh, 2)
+    assert slots.version_of(fresh) == 2
 
 
 def test_nothing_of_a_closed_arena_is_left() -> None:
     before = left_by(os.getpid())
-    arena = Arena.create(CONTEXT, ACTORS, BATCH, WIDTH, workers=2)
+    slots = RequestSlots.create(CONTEXT, ACTORS, BATCH, WIDTH, workers=2)
     made = set(left_by(os.getpid())) - set(before)
     assert sum(name.startswith("sem.") for name in made) == ACTORS + 2
-    other = Arena.attach(arena.handle)
+    other = RequestSlots.attach(slots.handle)
     other.close()
     assert made <= set(left_by(os.getpid())), "only the creator removes them"
-    arena.close()
+    slots.close()
     assert left_by(os.getpid()) == before
 
 
 def test_slots_do_not_overlap() -> None:
-    arena = Arena.create(CONTEXT, 2, BATCH, WIDTH)
+    slots = RequestSlots.create(CONTEXT, 2, BATCH, WIDTH)
     try:
-        specs = leaf_specs(BATCH, WIDTH)
-        for value, leaves in enumerate(arena.leaves, start=1):
+        specs = state_specs(BATCH, WIDTH)
+        for value, leaves in enumerate(slots.states, start=1):
             for name, array in leaves._asdict().items():
                 assert array.shape == specs[name][0]
                 array[...] = value
-        assert all((array == 1).all() for array in arena.leaves[0])
-        assert arena.waiting(0) == []
-        assert not any(arena.totals().counts.ravel())
-        other = Arena.attach(arena.handle)
-        assert other.leaves[1].value.tolist() == [2.0] * BATCH
+        assert all((array == 1).all() for array in slots.states[0])
+        assert slots.waiting(0) == []
+        assert not any(slots.totals().counts.ravel())
+        other = RequestSlots.attach(slots.handle)
+        assert other.states[1].prediction.tolist() == [2.0] * BATCH
         other.close()
     finally:
-        arena.close()
+        slots.close()
 
 
 def test_weights_are_read_with_their_version() -> None:

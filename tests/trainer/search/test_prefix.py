@@ -1,4 +1,4 @@
-"""Commitment: selection goes on below a prefix of the incumbent, everything else as before."""
+"""A fixed prefix: selection goes on below it, everything else as before."""
 
 import dataclasses
 import itertools
@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from aerl_trainer.config import ConfigError, SearchConfig
-from aerl_trainer.records import Task
+from aerl_trainer.encoding.evaluator import PriorEvaluator
+from aerl_trainer.records import SearchJob
 from aerl_trainer.search.alone import search_alone
-from aerl_trainer.search.commitment import commit_prefix, committed_depth, descend
-from aerl_trainer.search.leaves import PriorEvaluator
+from aerl_trainer.search.prefix import depth_to_fix, fix_prefix
+from aerl_trainer.search.shared_tree import SharedTree
 from aerl_trainer.search.tree import (
     BEST_MAKESPAN,
     EXHAUSTED,
@@ -20,10 +21,9 @@ from aerl_trainer.search.tree import (
     NO_NODE,
     OUTCOME,
     ROOT,
+    SEARCH_ROOT,
     SIMS_DONE,
-    TOP,
     WRITER,
-    SharedTree,
     TreeArrays,
     TreeSize,
 )
@@ -37,8 +37,14 @@ CONFIG = SearchConfig(batch_size=4, max_children=64).for_solving(400)
 
 
 def prefix_of(t: TreeArrays) -> list[int]:
-    """The actions that have been committed."""
-    return [int(t.edge_action[edge]) for edge in path_to(t, int(t.counters[TOP]))]
+    """The actions that have been fixed."""
+    return [int(t.edge_action[edge]) for edge in path_to(t, int(t.counters[SEARCH_ROOT]))]
+
+
+def fixed(t: TreeArrays, depth: int, p: int, prune: bool) -> int:
+    """Fix a prefix; returns the depth of the search root."""
+    fix_prefix(t, depth, p, prune)
+    return int(t.depth[t.counters[SEARCH_ROOT]])
 
 
 def incumbent_of(t: TreeArrays, instance: Instance) -> list[int]:
@@ -69,12 +75,11 @@ def search(
 ) -> tuple[SharedTree, list[list[int]]]:
     """A search to its end by actors that take turns, and the prefix after each mini-batch."""
     tree = empty_tree(instance, config, actors)
-    task = Task(0, 0, instance, 0)
+    task = SearchJob(0, instance, 0)
     workers = [search_worker(tree, actor, task, config) for actor in range(actors)]
     prefixes = []
     for worker in itertools.cycle(workers):
-        worker.run_batch(1.0)
-        descend(worker, spent)
+        worker.run_batch(1.0, spent)
         prefixes.append(prefix_of(tree.arrays))
         if tree.finished:
             return tree, prefixes
@@ -84,10 +89,10 @@ def search(
 def searched(
     instance: Instance, config: SearchConfig, batches: int, size: TreeSize | None = None
 ) -> SharedTree:
-    """A tree after some mini-batches without commitment."""
+    """A tree after some mini-batches without a fixed prefix."""
     tree = SharedTree.local(size or TreeSize.for_search(config, 1, instance.n_tasks))
     tree.reset()
-    worker = search_worker(tree, 0, Task(0, 0, instance, 0), config)
+    worker = search_worker(tree, 0, SearchJob(0, instance, 0), config)
     for _ in range(batches):
         worker.run_batch(1.0)
     return tree
@@ -97,22 +102,22 @@ def searched(
     ("every", "depths"),
     [(0, [0] * 6), (10, [0, 0, 0, 10, 20, 20]), (4, [0, 0, 4, 12, 20, 24]), (99, [0] * 6)],
 )
-def test_what_is_decided_when(every: int, depths: list[int]) -> None:
+def test_what_is_fixed_when(every: int, depths: list[int]) -> None:
     """Of 28 placements: nothing in the first half, and the last group stays open."""
     shares = (0.0, 0.5, 0.62, 0.75, 0.875, 1.0)
-    assert [committed_depth(share, 28, every) for share in shares] == depths
+    assert [depth_to_fix(share, 28, every) for share in shares] == depths
 
 
 @pytest.mark.parametrize("actors", [1, 2])
 @pytest.mark.parametrize("prune", [False, True])
-def test_the_top_moves_down_and_the_tree_stays_whole(actors: int, prune: bool) -> None:
+def test_the_search_root_moves_down_and_the_tree_stays_whole(actors: int, prune: bool) -> None:
     instance = problem(20, 3)
-    config = dataclasses.replace(CONFIG, commit_every=5, prune=prune)
+    config = dataclasses.replace(CONFIG, fix_every=5, prune=prune)
     tree, prefixes = search(instance, config, actors=actors)
     check_tree(tree.arrays, prune=prune)
     assert tree.counter(SIMS_DONE) >= config.budget
     half = len(prefixes) // 2 - 2  # mini-batches are not equally large: some end at a collision
-    assert not any(prefixes[:half]), "nothing is decided in the first half"
+    assert not any(prefixes[:half]), "nothing is fixed in the first half"
     if not prune:
         assert len(prefixes[-1]) == 15
     root = slice(int(tree.arrays.first_edge[ROOT]), int(tree.arrays.n_edges[ROOT]))
@@ -124,49 +129,49 @@ def test_the_search_goes_as_deep_as_the_schedule_is_long() -> None:
     instance = problem(60, 4)
     depth = {}
     for every in (0, 5):
-        tree, _ = search(instance, dataclasses.replace(CONFIG, commit_every=every, prune=False))
+        tree, _ = search(instance, dataclasses.replace(CONFIG, fix_every=every, prune=False))
         t, nodes = tree.arrays, tree.counter(N_NODES)
         depth[every] = int(t.depth[:nodes][t.status[:nodes] == EXPANDED].max())
     assert depth[0] < 20
     assert depth[5] >= 55
 
 
-def test_what_is_committed_is_the_incumbents_prefix() -> None:
+def test_what_is_fixed_is_the_incumbents_prefix() -> None:
     """Also where the tree does not know of it: it grows by one node, which is evaluated next."""
     instance = problem(20, 3)
     tree = searched(instance, CONFIG, 5)
     t = tree.arrays
-    worker = search_worker(tree, 0, Task(0, 0, instance, 1), CONFIG)
+    worker = search_worker(tree, 0, SearchJob(0, instance, 1), CONFIG)
     wanted = incumbent_of(t, instance)
     for _ in range(12):
-        reached = commit_prefix(t, 0, 12, instance.n_processors, False)
+        reached = fixed(t, 12, instance.n_processors, False)
         assert prefix_of(t) == wanted[:reached]
         check_tree(t)
         if reached == 12:
             break
-        top = t.counters[TOP]
-        assert t.status[top] == NEW
+        start = t.counters[SEARCH_ROOT]
+        assert t.status[start] == NEW
         worker.run_batch(1.0)
-        assert t.status[top] == EXPANDED
+        assert t.status[start] == EXPANDED
         wanted = incumbent_of(t, instance)
     assert reached == 12
 
 
-def test_a_new_incumbent_takes_the_top_over() -> None:
+def test_a_new_incumbent_moves_the_search_root_over() -> None:
     """One that begins in another way, such as another actor comes back with."""
     instance = problem(20, 3)
     tree = searched(instance, CONFIG, 20)
     t = tree.arrays
-    assert commit_prefix(t, 0, 3, instance.n_processors, False) >= 1
+    assert fixed(t, 3, instance.n_processors, False) >= 1
     other = schedule_with(instance, {prefix_of(t)[0]})
     make_incumbent(t, instance, other)
-    assert commit_prefix(t, 0, 3, instance.n_processors, False) >= 1
+    assert fixed(t, 3, instance.n_processors, False) >= 1
     assert prefix_of(t) == other[: len(prefix_of(t))]
     check_tree(t)
 
 
 def test_an_action_that_was_dropped_takes_the_place_of_an_unvisited_one() -> None:
-    """A tail chooses among all actions, a node has the likeliest few."""
+    """A rollout chooses among all actions, a node has the likeliest few."""
     instance = problem(20, 3)
     config = dataclasses.replace(CONFIG, max_children=2)
     tree = searched(instance, config, 1)
@@ -175,26 +180,26 @@ def test_an_action_that_was_dropped_takes_the_place_of_an_unvisited_one() -> Non
     second = schedule_with(instance, set(kept))
     third = schedule_with(instance, {*kept, second[0]})
     make_incumbent(t, instance, second)
-    assert commit_prefix(t, 0, 3, instance.n_processors, False) == 1
+    assert fixed(t, 3, instance.n_processors, False) == 1
     assert t.edge_action[:2].tolist() == [kept[0], second[0]]
     assert t.dropped[ROOT]
     check_tree(t)
-    search_worker(tree, 0, Task(0, 0, instance, 0), config).run_batch(1.0)
-    t.counters[TOP] = ROOT
-    search_worker(tree, 0, Task(0, 0, instance, 0), config).run_batch(1.0)
+    search_worker(tree, 0, SearchJob(0, instance, 0), config).run_batch(1.0)
+    t.counters[SEARCH_ROOT] = ROOT
+    search_worker(tree, 0, SearchJob(0, instance, 0), config).run_batch(1.0)
     assert (t.edge_visits[:2] > 0).all()
     make_incumbent(t, instance, third)
-    assert commit_prefix(t, 0, 3, instance.n_processors, False) == 0, "no edge is free"
+    assert fixed(t, 3, instance.n_processors, False) == 0, "no edge is free"
     assert t.edge_action[:2].tolist() == [kept[0], second[0]]
     check_tree(t)
 
 
-def test_the_top_stays_above_what_is_cut_off() -> None:
+def test_the_search_root_stays_above_what_is_cut_off() -> None:
     instance = problem(20, 3)
     t = searched(instance, CONFIG, 20).arrays
-    assert commit_prefix(t, 0, 1, instance.n_processors, True) == 1
-    t.lower_bound[t.counters[TOP]] = t.scalars[BEST_MAKESPAN]
-    assert commit_prefix(t, 0, 3, instance.n_processors, True) == 0
+    assert fixed(t, 1, instance.n_processors, True) == 1
+    t.pruning_bound[t.counters[SEARCH_ROOT]] = t.scalars[BEST_MAKESPAN]
+    assert fixed(t, 3, instance.n_processors, True) == 0
 
 
 def test_a_full_tree_is_searched_on_above_what_it_has_no_room_for() -> None:
@@ -203,9 +208,9 @@ def test_a_full_tree_is_searched_on_above_what_it_has_no_room_for() -> None:
     tree = searched(instance, CONFIG, 12, size)
     t = tree.arrays
     assert t.counters[N_NODES] == 21
-    reached = commit_prefix(t, 0, 15, instance.n_processors, False)
+    reached = fixed(t, 15, instance.n_processors, False)
     assert reached < 15
-    assert t.status[t.counters[TOP]] == EXPANDED
+    assert t.status[t.counters[SEARCH_ROOT]] == EXPANDED
     assert t.counters[N_NODES] == 21
 
 
@@ -219,28 +224,29 @@ def test_a_visited_edge_without_a_child_keeps_its_action() -> None:
     assert t.edge_visits[1] > 0
     assert t.edge_child[1] == NO_NODE
     make_incumbent(t, instance, schedule_with(instance, set(kept)))
-    assert commit_prefix(t, 0, 3, instance.n_processors, False) == 0
+    assert fixed(t, 3, instance.n_processors, False) == 0
     assert t.edge_action[:2].tolist() == kept
 
 
-def test_a_writer_that_died_stops_commitment() -> None:
+def test_a_writer_that_died_stops_the_search() -> None:
     instance = problem(20, 3)
-    config = dataclasses.replace(CONFIG, commit_every=5)
+    config = dataclasses.replace(CONFIG, fix_every=5)
     tree = searched(instance, config, 5)
     tree.arrays.counters[WRITER] = 1
-    descend(search_worker(tree, 1, Task(0, 0, instance, 0), config), 0.9)
-    assert tree.counter(TOP) == ROOT
+    assert search_worker(tree, 1, SearchJob(0, instance, 0), config).run_batch(1.0, 0.9) == 0
+    assert tree.outcome == "broken"
+    assert tree.counter(SEARCH_ROOT) == ROOT
     assert tree.counter(WRITER) == 1, "the mark stays"
 
 
 @pytest.mark.parametrize("max_children", [64, 3])
 def test_a_solved_subtree_is_left_again(max_children: int) -> None:
-    """A small problem is still proved, though its prefix was committed before the proof; and where
+    """A small problem is still proved, though its prefix was fixed before the proof; and where
     actions are dropped, nothing is proved that is not true."""
     for seed in range(6):
         instance = problem(6, 2, seed)
         config = dataclasses.replace(
-            CONFIG.for_solving(20_000), commit_every=1, max_children=max_children
+            CONFIG.for_solving(20_000), fix_every=1, max_children=max_children
         )
         tree, prefixes = search(instance, config, spent=0.9)
         best = exact.solve(instance, time_limit_s=60)
@@ -256,20 +262,20 @@ def test_a_solved_subtree_is_left_again(max_children: int) -> None:
 
 def test_time_counts_as_well_as_simulations() -> None:
     instance = problem(20, 3)
-    config = dataclasses.replace(CONFIG.for_solving(10**6), commit_every=5)
+    config = dataclasses.replace(CONFIG.for_solving(10**6), fix_every=5)
     shares = iter(np.linspace(0.0, 1.0, 60))
     tree, report = search_alone(
-        Task(0, 0, instance, 0),
+        SearchJob(0, instance, 0),
         PriorEvaluator(),
         config,
-        tail_weight=1.0,
+        rollout_weight=1.0,
         explore=False,
         spent=lambda: float(next(shares)),
     )
     assert report.outcome == "running"
-    assert tree.arrays.depth[tree.counter(TOP)] >= 5
+    assert tree.arrays.depth[tree.counter(SEARCH_ROOT)] >= 5
 
 
 def test_a_negative_step_is_refused() -> None:
-    with pytest.raises(ConfigError, match="commit_every"):
-        SearchConfig(commit_every=-1)
+    with pytest.raises(ConfigError, match="fix_every"):
+        SearchConfig(fix_every=-1)

@@ -1,4 +1,4 @@
-"""An inference worker: batches the posted leaves of its actors into one pass of the network."""
+"""An inference worker: batches the posted states of its actors into one pass of the network."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -9,24 +9,24 @@ import numpy as np
 import numpy.typing as npt
 
 from aerl_trainer.config import InferenceConfig
-from aerl_trainer.inference.arena import Arena, Ticket
 from aerl_trainer.inference.metrics import count_batch
+from aerl_trainer.inference.request_slots import RequestSlots, Ticket
 from aerl_trainer.inference.weights import WeightBuffer
 from aerl_trainer.nn.evaluator import Request
 from dagsched_env.instance import Instance
 
-__all__ = ["BatchEvaluator", "InferenceServer"]
+__all__ = ["BatchEvaluator", "InferenceWorker"]
 
 IDLE_WAIT_S = 0.05
 WAIT_SHARE = 0.25
 """Of the last pass: what a worker may wait for more requests. Without it two halves of the actors
 take turns, and a pass whose cost hardly depends on its batch is made twice as often as needed."""
 LONGEST_WAIT_S = 0.005
-"""However long that was: a first pass starts the device, and whoever is at work comes sooner."""
+"""At most, whatever the last pass took: a first pass also starts the device."""
 
 
 class BatchEvaluator(Protocol):
-    """What ``TorchEvaluator`` is to the server."""
+    """What an inference worker needs of an evaluator."""
 
     @property
     def version(self) -> int:
@@ -42,26 +42,27 @@ class BatchEvaluator(Protocol):
         ...
 
 
-class InferenceServer:
+class InferenceWorker:
     """Serves until told to stop.
 
     Batching is greedy: it takes what is posted, and waits for those of its actors that have not
     posted yet at most ``deadline_ms``, or a quarter of the last pass, up to 5 ms, where that is
-    longer; so one that does not come costs little. New weights are taken between batches.
+    longer; so an actor that posts nothing delays the others little. New weights are taken between
+    batches.
 
     Args:
-        arena: the shared slots.
+        slots: the shared request slots.
         worker: number of this worker, which says whose requests it answers.
         weights: published by the learner.
         evaluator: does the work.
-        orders: ``(tree slot, instance)`` when a tree slot gets a new problem, None to stop.
+        orders: ``(job slot, instance)`` when a job slot gets a new problem, None to stop.
         config: the deadline.
         running: False once the parent is gone.
     """
 
     def __init__(
         self,
-        arena: Arena,
+        slots: RequestSlots,
         worker: int,
         weights: WeightBuffer,
         evaluator: BatchEvaluator,
@@ -69,9 +70,9 @@ class InferenceServer:
         config: InferenceConfig,
         running: Callable[[], bool],
     ) -> None:
-        self._arena, self._worker, self._weights = arena, worker, weights
+        self._slots, self._worker, self._weights = slots, worker, weights
         self._evaluator, self._orders, self._running = evaluator, orders, running
-        self._clients = len(range(worker, arena.actors, arena.workers))
+        self._clients = len(range(worker, slots.actors, slots.workers))
         self._deadline_s = config.deadline_ms / 1000.0
         self._last_pass_s = 0.0
         self._instances: dict[int, Instance] = {}
@@ -80,8 +81,8 @@ class InferenceServer:
     def serve(self) -> None:
         """Answer requests until stopped."""
         while not self._stopped and self._running():
-            self._arena.work[self._worker].acquire(timeout=IDLE_WAIT_S)
-            depth = len(self._arena.waiting(self._worker))
+            self._slots.work[self._worker].acquire(timeout=IDLE_WAIT_S)
+            depth = len(self._slots.waiting(self._worker))
             tickets = self._collect() if depth else []
             # After collecting: the order with its instance was sent before any of these requests.
             self._read_orders()
@@ -92,12 +93,12 @@ class InferenceServer:
         """Requests that wait, after a short wait for the other actors."""
         wait = max(self._deadline_s, min(WAIT_SHARE * self._last_pass_s, LONGEST_WAIT_S))
         deadline = time.monotonic() + wait
-        tickets = self._arena.waiting(self._worker)
+        tickets = self._slots.waiting(self._worker)
         while len(tickets) < self._clients:
             left = deadline - time.monotonic()
-            if left <= 0 or not self._arena.work[self._worker].acquire(timeout=left):
+            if left <= 0 or not self._slots.work[self._worker].acquire(timeout=left):
                 break
-            tickets = self._arena.waiting(self._worker)
+            tickets = self._slots.waiting(self._worker)
         return tickets
 
     def _still_valid(self, tickets: list[Ticket]) -> list[Ticket]:
@@ -106,22 +107,22 @@ class InferenceServer:
         A worker that has just replaced a dead one may also find requests before the orders that
         tell it of their trees: they wait.
         """
-        waiting = set(self._arena.waiting(self._worker))
+        waiting = set(self._slots.waiting(self._worker))
         return [t for t in tickets if t in waiting and t.tree in self._instances]
 
     def _answer(self, tickets: list[Ticket], depth: int) -> None:
         started = time.monotonic_ns()
         if self._weights.version != self._evaluator.version:
             self._evaluator.load(*self._weights.read())
-        leaves, instances = self._arena.leaves, self._instances
+        states, instances = self._slots.states, self._instances
         version = self._evaluator.evaluate_requests(
-            [Request(instances[t.tree], leaves[t.actor], t.rows) for t in tickets]
+            [Request(instances[t.tree], states[t.actor], t.rows) for t in tickets]
         )
         now = time.monotonic_ns()
         self._last_pass_s = (now - started) / 1e9
         count_batch(
-            self._arena.counts[self._worker],
-            self._arena.latencies[self._worker],
+            self._slots.counts[self._worker],
+            self._slots.latencies[self._worker],
             leaves=sum(ticket.rows for ticket in tickets),
             depth=depth,
             busy_ns=now - started,
@@ -129,7 +130,7 @@ class InferenceServer:
             staleness=self._weights.version - version,
         )
         for ticket in tickets:
-            self._arena.answer(ticket, version)
+            self._slots.answer(ticket, version)
 
     def _read_orders(self) -> None:
         while self._orders.poll():

@@ -1,19 +1,19 @@
-"""Select, expand and back up on the shared tree. The caller holds the tree's lock throughout.
+"""Select, expand and back up on the shared tree, for callers inside ``SharedTree.writing``.
 
-A simulation is three steps: ``gather`` selects a leaf and marks its path as in flight;
-the actor evaluates the leaf without the lock; ``commit`` expands it and backs its value up.
+A simulation is three steps: ``gather`` selects a leaf and marks its path as in flight; the actor
+evaluates the leaf without the lock; ``expand_and_back_up`` expands it and backs its value up.
 Selection is WU-UCT (Liu et al. 2020): simulations in flight count in the exploration term alone.
 Visits of terminal states, which need no network, are not held back while network leaves wait: each
 terminal state is visited once, in the same mini-batch as other leaves, and is finished after that.
 
-With ``Rules.prune`` it is a branch and bound too: a node whose lower bound reaches the best
-makespan known is as good as finished. As the best falls, more is; that nothing is left below a node
-is found when selection comes there, and it is closed then.
+With ``Rules.prune`` it is a branch and bound too: a node whose bound reaches the best makespan
+known is finished. As the best makespan falls, more nodes are. That nothing is left below a node is
+found when selection reaches it; the node is closed then.
 """
 
 import numpy as np
 
-from aerl_trainer.search.leaves import LeafArrays
+from aerl_trainer.search.leaves import LeafBatch
 from aerl_trainer.search.selection import (
     IN_FLIGHT,
     Rules,
@@ -24,8 +24,8 @@ from aerl_trainer.search.selection import (
     puct_edge,
 )
 from aerl_trainer.search.tree import (
+    BATCHES,
     BEST_MAKESPAN,
-    BROKEN,
     CAP,
     COMPLETE,
     EVALUATING,
@@ -41,38 +41,42 @@ from aerl_trainer.search.tree import (
     Q_MIN,
     ROOT,
     RUNNING,
+    SEARCH_ROOT,
     SIMS_DONE,
     SOLVED,
     TERMINAL,
     TERMINAL_PATHS,
-    TOP,
-    TURNS,
-    WRITER,
     TreeArrays,
     cut_off,
 )
 from dagsched_env.kernels.jit import borrowing, inlined
 
-__all__ = ["add_node", "commit", "forget", "gather"]
+__all__ = ["add_node", "expand_and_back_up", "forget", "gather"]
 
 
 @borrowing
 def gather(t: TreeArrays, actor: int, limit: int, rules: Rules) -> int:
-    """Put up to ``limit`` leaves in flight for ``actor``; returns how many.
+    """Put leaves in flight for an actor.
 
     It ends early at a collision, where every leaf to be chosen is in flight already. The last edge
     of each path is written to the actor's journal, -1 for the root itself. Past the budget, paths
-    follow the most visited actions, so that complete trajectories come about.
+    follow the most visited actions, so that they become complete trajectories.
+
+    Args:
+        t: the tree.
+        actor: who gathers; its journal is empty.
+        limit: most leaves to put in flight.
+        rules: of the search.
+
+    Returns:
+        How many leaves are in flight for the actor now; 0 where the search is over.
     """
-    if t.counters[WRITER] != 0:  # somebody died while writing: the tree is not to be trusted
-        t.counters[OUTCOME] = BROKEN
     if t.counters[OUTCOME] != RUNNING:
         return 0
-    t.counters[WRITER] = actor + 1
     cut = cut_off(t.scalars[BEST_MAKESPAN], rules.prune)
     count = 0
-    top = _retreat(t, cut)
-    while count < limit and not is_finished(t.status[top], t.lower_bound[top], cut):
+    start = _leave_finished_prefix(t, cut)
+    while count < limit and not is_finished(t.status[start], t.pruning_bound[start], cut):
         found, edge = _select(t, rules, cut)
         if not found:
             break
@@ -81,46 +85,46 @@ def gather(t: TreeArrays, actor: int, limit: int, rules: Rules) -> int:
         count += 1
     t.journal_count[actor] = count
     _check_trigger(t, rules)
-    t.counters[WRITER] = 0
     return count
 
 
 @borrowing
-def commit(t: TreeArrays, actor: int, leaves: LeafArrays, rules: Rules) -> None:
-    """Expand and back up the evaluated leaves of ``actor``'s journal, then check the trigger.
+def expand_and_back_up(t: TreeArrays, actor: int, leaves: LeafBatch, rules: Rules) -> None:
+    """Expand and back up the evaluated leaves of an actor's journal, then check the trigger.
 
     The tree is complete when the budget AND the minimum of terminal paths are reached; it also
     ends when nothing is left to explore, or at the safety cap.
+
+    Args:
+        t: the tree.
+        actor: whose journal.
+        leaves: row b is the evaluated leaf of entry b of the journal.
+        rules: of the search.
     """
-    if t.counters[WRITER] != 0:
-        t.counters[OUTCOME] = BROKEN
-        return
-    t.counters[WRITER] = actor + 1
     cut = cut_off(t.scalars[BEST_MAKESPAN], rules.prune)
     for b in range(t.journal_count[actor]):
         edge = t.journal_edge[actor, b]
         node = ROOT if edge == NO_EDGE else t.edge_child[edge]
         if node != NO_NODE:
             t.raw_value[node] = leaves.value[b]
-            t.lower_bound[node] = leaves.least_makespan[b]
-            if leaves.terminal[b]:
+            t.pruning_bound[node] = leaves.pruning_bound[b]
+            if leaves.states.terminal[b]:
                 t.status[node] = TERMINAL
             else:
                 _expand(t, node, leaves, b)
         _add_in_flight(t, edge, -1)
-        _back_up(t, edge, leaves.value[b], leaves.best[b])
+        _back_up(t, edge, leaves.value[b], leaves.best_return[b])
         t.counters[SIMS_DONE] += 1
         t.actor_simulations[actor] += 1
-        if node != NO_NODE and leaves.terminal[b]:
+        if node != NO_NODE and leaves.states.terminal[b]:
             t.counters[TERMINAL_PATHS] += 1
-        if node != NO_NODE and is_finished(t.status[node], t.lower_bound[node], cut):
+        if node != NO_NODE and is_finished(t.status[node], t.pruning_bound[node], cut):
             _close_ancestors(t, node, cut)
-    turn = t.counters[TURNS] % t.turns.shape[0]
-    t.turns[turn, 0], t.turns[turn, 1] = actor, t.journal_count[actor]
-    t.counters[TURNS] += 1
+    latest = t.counters[BATCHES] % t.batches.shape[0]
+    t.batches[latest, 0], t.batches[latest, 1] = actor, t.journal_count[actor]
+    t.counters[BATCHES] += 1
     t.journal_count[actor] = 0
     _check_trigger(t, rules)
-    t.counters[WRITER] = 0
 
 
 @borrowing
@@ -136,13 +140,13 @@ def forget(t: TreeArrays, actor: int) -> None:
 
 
 @inlined
-def _retreat(t: TreeArrays, cut: float) -> int:
-    """Take back what has been committed as far as nothing is left to find below it."""
-    top = t.counters[TOP]
-    while top != ROOT and is_finished(t.status[top], t.lower_bound[top], cut):
-        top = t.edge_parent[t.parent_edge[top]]
-    t.counters[TOP] = top
-    return top  # type: ignore[no-any-return]
+def _leave_finished_prefix(t: TreeArrays, cut: float) -> int:
+    """Move the search root up until something is left to find below it; returns it."""
+    start = t.counters[SEARCH_ROOT]
+    while start != ROOT and is_finished(t.status[start], t.pruning_bound[start], cut):
+        start = t.edge_parent[t.parent_edge[start]]
+    t.counters[SEARCH_ROOT] = start
+    return start  # type: ignore[no-any-return]
 
 
 @inlined
@@ -152,8 +156,8 @@ def _select(t: TreeArrays, rules: Rules, cut: float) -> tuple[bool, int]:
     Where the tree is full the last edge stays without a child: the simulation still counts.
     """
     completing = t.counters[SIMS_DONE] >= rules.budget
-    top = t.counters[TOP]
-    node, edge = top, t.parent_edge[top]
+    start = t.counters[SEARCH_ROOT]
+    node, edge = start, t.parent_edge[start]
     while t.status[node] == EXPANDED:
         edge = NO_EDGE
         if completing:
@@ -167,7 +171,7 @@ def _select(t: TreeArrays, rules: Rules, cut: float) -> tuple[bool, int]:
         if edge == NO_EDGE:  # cut off since it was expanded: start again without it
             _close(t, node)
             _close_ancestors(t, node, cut)
-            node, edge = top, t.parent_edge[top]
+            node, edge = start, t.parent_edge[start]
             continue
         t.opened[node] = max(t.opened[node], edge - t.first_edge[node] + 1)
         if t.edge_child[edge] == NO_NODE:
@@ -183,11 +187,17 @@ def _select(t: TreeArrays, rules: Rules, cut: float) -> tuple[bool, int]:
 
 @inlined
 def add_node(t: TreeArrays, parent: int, edge: int) -> None:
-    """Give an edge its child, not evaluated yet; the caller has seen that there is room."""
+    """Give an edge its child, not evaluated yet.
+
+    Args:
+        t: the tree, which has room for another node.
+        parent: the node that the edge belongs to.
+        edge: an edge without a child.
+    """
     node = t.counters[N_NODES]
     t.counters[N_NODES] += 1
     t.status[node] = NEW
-    t.lower_bound[node] = -np.inf
+    t.pruning_bound[node] = -np.inf
     t.n_edges[node] = t.opened[node] = 0
     t.parent_edge[node] = edge
     t.depth[node] = t.depth[parent] + 1
@@ -195,9 +205,10 @@ def add_node(t: TreeArrays, parent: int, edge: int) -> None:
 
 
 @inlined
-def _expand(t: TreeArrays, node: int, leaves: LeafArrays, b: int) -> None:
+def _expand(t: TreeArrays, node: int, leaves: LeafBatch, b: int) -> None:
     """Give a node its candidate edges; one that finds no room stays a leaf."""
-    count = leaves.n_candidates[b]
+    states = leaves.states
+    count = states.n_candidates[b]
     first = t.counters[N_EDGES]
     if first + count > t.edge_parent.shape[0]:
         t.status[node] = NEW
@@ -206,17 +217,17 @@ def _expand(t: TreeArrays, node: int, leaves: LeafArrays, b: int) -> None:
     t.first_edge[node] = first
     t.n_edges[node] = count
     t.status[node] = EXPANDED
-    t.dropped[node] = leaves.dropped[b]
+    t.dropped[node] = states.dropped[b]
     for k in range(count):
         e = first + k
         t.edge_parent[e] = node
-        t.edge_action[e] = leaves.candidates[b, k]
+        t.edge_action[e] = states.candidates[b, k]
         t.edge_child[e] = NO_NODE
         t.edge_visits[e] = 0
         t.edge_in_flight[e] = 0
         t.edge_total[e] = 0.0
         t.edge_best[e] = -np.inf
-        t.edge_prior[e] = leaves.priors[b, k]
+        t.edge_prior[e] = states.policy[b, k]
 
 
 @inlined
@@ -247,7 +258,7 @@ def _close_ancestors(t: TreeArrays, node: int, cut: float) -> None:
         if t.opened[parent] < t.n_edges[parent]:
             return
         for e in range(t.first_edge[parent], t.first_edge[parent] + t.n_edges[parent]):
-            if is_open(t.edge_child[e], t.status, t.lower_bound, cut):
+            if is_open(t.edge_child[e], t.status, t.pruning_bound, cut):
                 return
         _close(t, parent)
         edge = t.parent_edge[parent]
@@ -261,8 +272,8 @@ def _close(t: TreeArrays, node: int) -> None:
         return
     least = np.inf
     for e in range(t.first_edge[node], t.first_edge[node] + t.n_edges[node]):
-        least = min(least, t.lower_bound[t.edge_child[e]])
-    t.lower_bound[node] = max(t.lower_bound[node], least)
+        least = min(least, t.pruning_bound[t.edge_child[e]])
+    t.pruning_bound[node] = max(t.pruning_bound[node], least)
 
 
 @inlined
@@ -272,7 +283,7 @@ def _check_trigger(t: TreeArrays, rules: Rules) -> None:
     cut = cut_off(t.scalars[BEST_MAKESPAN], rules.prune)
     if t.counters[SIMS_DONE] >= rules.budget and t.counters[TERMINAL_PATHS] >= rules.min_paths:
         t.counters[OUTCOME] = COMPLETE
-    elif is_finished(t.status[ROOT], t.lower_bound[ROOT], cut):
+    elif is_finished(t.status[ROOT], t.pruning_bound[ROOT], cut):
         t.counters[OUTCOME] = EXHAUSTED
     elif t.counters[SIMS_DONE] >= rules.cap:
         t.counters[OUTCOME] = CAP

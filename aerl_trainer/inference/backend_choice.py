@@ -13,16 +13,16 @@ import numpy as np
 import torch
 
 from aerl_trainer.config import Config
+from aerl_trainer.encoding.states import EncodedStates
 from aerl_trainer.inference.devices import resolve_devices
 from aerl_trainer.nn.evaluator import Request, TorchEvaluator
 from aerl_trainer.nn.network import Network
-from aerl_trainer.records import Task
+from aerl_trainer.records import SearchJob
 from aerl_trainer.search.alone import search_alone
-from aerl_trainer.search.leaves import LeafArrays
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.instance import Instance
 
-__all__ = ["Choice", "Timings", "choose_backend", "predicted_rates", "take_timings"]
+__all__ = ["BackendChoice", "Timings", "choose_backend", "predicted_rates", "take_timings"]
 
 PROCESSORS = 4
 SECONDS = 0.2
@@ -31,7 +31,7 @@ HAND_OVER_S = 2e-4
 """From an actor to the worker and back, beside the pass: two processes must be woken."""
 
 
-class Choice(NamedTuple):
+class BackendChoice(NamedTuple):
     """The faster backend, and the figures that say so."""
 
     backend: Literal["server", "inline"]
@@ -51,7 +51,7 @@ class Timings(NamedTuple):
     """The same in one pass for a mini-batch of each of a worker's actors; of the whole pass."""
 
 
-def choose_backend(config: Config, max_tasks: int) -> Choice:
+def choose_backend(config: Config, max_tasks: int) -> BackendChoice:
     """The backend that promises more leaves a second on this machine.
 
     Args:
@@ -73,7 +73,7 @@ def choose_backend(config: Config, max_tasks: int) -> Choice:
         f"network {1000 * timings.inline:.2f} ms alone, {1000 * timings.together:.2f} ms together)"
     )
     faster: Literal["server", "inline"] = "server" if server > inline else "inline"
-    return Choice(faster, f"{faster}, by measurement: {measured}")
+    return BackendChoice(faster, f"{faster}, by measurement: {measured}")
 
 
 def predicted_rates(
@@ -116,7 +116,16 @@ def _pass(timings: Timings, actors: int, workers: int, cores: int) -> tuple[floa
 
 
 def take_timings(config: Config, max_tasks: int, devices: list[str]) -> tuple[Timings, float]:
-    """Measure on one thread; returns also the mean number of leaves in a mini-batch."""
+    """Measure on one thread.
+
+    Args:
+        config: as of ``choose_backend``.
+        max_tasks: size of the problem to measure on.
+        devices: of the inference workers; the first is measured.
+
+    Returns:
+        The timings, and the mean number of leaves in a mini-batch.
+    """
     generator = TopcuogluGenerator(n_tasks=max_tasks, n_processors=PROCESSORS)
     instance = generator(np.random.default_rng(0))
     device, most = devices[0], -(-config.run.actors // len(devices))
@@ -139,9 +148,9 @@ class _Stopwatch:
         self.seconds = 0.0
         self.batches = self.leaves = 0
 
-    def evaluate(self, instance: Instance, leaves: LeafArrays, count: int) -> int:
+    def evaluate(self, instance: Instance, states: EncodedStates, count: int) -> int:
         started = time.perf_counter()
-        requests = [Request(instance, leaves, count)] * self._copies
+        requests = [Request(instance, states, count)] * self._copies
         version = self._evaluator.evaluate_requests(requests)
         self.seconds += time.perf_counter() - started
         self.batches += 1
@@ -154,8 +163,8 @@ def _mean_times(
 ) -> tuple[float, float, float]:
     """Means over mini-batches: seconds of the search, seconds of the network, and leaves.
 
-    The two take turns, as they do in earnest: alone, with the processor's caches to itself, either
-    would be up to twice as fast.
+    The two take turns, as in a real search: alone, with all of the processor's caches, either would
+    be up to twice as fast.
     """
     evaluator = TorchEvaluator(Network(config.network), device)
     _search_for(0.0, config, instance, _Stopwatch(evaluator, copies))  # what is only paid once
@@ -177,6 +186,6 @@ def _search_for(seconds: float, config: Config, instance: Instance, stopwatch: _
         return float(stopwatch.batches > 0 and time.perf_counter() - started >= seconds)
 
     while spent() < 1.0:
-        task = Task(0, 0, instance, 0)
-        search_alone(task, stopwatch, config.search, tail_weight=1.0, explore=False, spent=spent)
+        job = SearchJob(0, instance, seed=0)
+        search_alone(job, stopwatch, config.search, rollout_weight=1.0, explore=False, spent=spent)
     return time.perf_counter() - started

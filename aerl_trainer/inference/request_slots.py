@@ -1,12 +1,12 @@
-"""Slots in shared memory through which actors and inference workers exchange leaves.
+"""Slots in shared memory through which actors and inference workers exchange states.
 
-Each actor owns one slot. Its search writes leaf features straight into the slot, posts it, and
+Each actor owns one slot. Its search encodes leaves straight into the slot, posts it, and
 reads the answer from the same arrays: nothing is pickled or copied on the way. Actor a is served by
 worker ``a % workers`` alone.
 
 Requests are numbered; a slot waits while its last request has not been answered, and an answer
-repeats the number. So what a dead client has posted is never taken for its successor's: the number
-goes on, and an answer with the old one wakes nobody. The semaphores only wake sleepers; the numbers
+repeats the number. The numbers continue after an actor is replaced, so an answer to the dead one is
+never taken for an answer to its successor. The semaphores only wake sleepers; the numbers
 are the truth, so a wake-up lost with a dead process delays but never loses a request. Whoever sees
 a number sees what was written before it, as on x86 stores become visible in the order of the
 program (total store order); a processor that reorders them would need a barrier there.
@@ -20,17 +20,17 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from aerl_trainer.encoding.states import EncodedStates, state_specs
 from aerl_trainer.inference.metrics import LATENCY_BUCKETS, N_COUNTS, InferenceTotals
-from aerl_trainer.search.leaves import LeafArrays, leaf_specs
 from aerl_trainer.shared_memory import ArraySpec, BlockHandle, SharedBlock, named_semaphores
 
-__all__ = ["Arena", "ArenaHandle", "Ticket"]
+__all__ = ["RequestSlots", "RequestSlotsHandle", "Ticket"]
 
 # control[actor, ...]; the actor writes all but the last two
 REQUEST, TREE, COUNT, POSTED_NS, ANSWER, VERSION = range(6)
 
 
-class ArenaHandle(NamedTuple):
+class RequestSlotsHandle(NamedTuple):
     """What another process needs to attach; picklable when it is started."""
 
     block: BlockHandle
@@ -46,15 +46,15 @@ class Ticket(NamedTuple):
     tree: int
     """Slot of its tree."""
     rows: int
-    """Leaves posted."""
+    """States posted."""
     posted_ns: int
     """By ``time.monotonic_ns``, which all processes share."""
 
 
-class Arena:
-    """All slots. ``create`` in the parent, ``attach`` in the actors and the inference workers."""
+class RequestSlots:
+    """All request slots: ``create`` in the parent, ``attach`` in actors and inference workers."""
 
-    def __init__(self, handle: ArenaHandle, block: SharedBlock) -> None:
+    def __init__(self, handle: RequestSlotsHandle, block: SharedBlock) -> None:
         self.handle = handle
         self.work, self.answers = handle.work, handle.answers
         """One semaphore a worker, and one an actor."""
@@ -64,32 +64,42 @@ class Arena:
         """``[workers, N_COUNTS]``, as ``latencies`` written by each worker for itself."""
         self.latencies: npt.NDArray[np.int64] = block.arrays["latencies"]
         """``[workers, LATENCY_BUCKETS]``"""
-        self.leaves = [
-            LeafArrays(**{name: block.arrays[f"{actor}.{name}"] for name in LeafArrays._fields})
+        self.states = [
+            EncodedStates(
+                **{name: block.arrays[f"{actor}.{name}"] for name in EncodedStates._fields}
+            )
             for actor in range(self.actors)
         ]
 
     @classmethod
     def create(
         cls, context: SpawnContext, actors: int, batch: int, width: int, workers: int = 1
-    ) -> "Arena":
-        """Slots for ``actors``, each for ``batch`` leaves of at most ``width`` candidates."""
+    ) -> "RequestSlots":
+        """Allocate the slots.
+
+        Args:
+            context: of the processes that will attach.
+            actors: clients, one slot each.
+            batch: states that a slot holds.
+            width: candidates of a state at most.
+            workers: inference workers.
+        """
         specs: dict[str, ArraySpec] = {
             "control": ((actors, 6), np.int64),
             "counts": ((workers, N_COUNTS), np.int64),
             "latencies": ((workers, LATENCY_BUCKETS), np.int64),
         }
         for actor in range(actors):
-            for name, spec in leaf_specs(batch, width).items():
+            for name, spec in state_specs(batch, width).items():
                 specs[f"{actor}.{name}"] = spec
-        block = SharedBlock.create("arena", specs)
-        with named_semaphores("arena"):
+        block = SharedBlock.create("requests", specs)
+        with named_semaphores("requests"):
             work = [context.Semaphore(0) for _ in range(workers)]
             answers = [context.Semaphore(0) for _ in range(actors)]
-        return cls(ArenaHandle(block.handle, work, answers), block)
+        return cls(RequestSlotsHandle(block.handle, work, answers), block)
 
     @classmethod
-    def attach(cls, handle: ArenaHandle) -> "Arena":
+    def attach(cls, handle: RequestSlotsHandle) -> "RequestSlots":
         return cls(handle, SharedBlock.attach(handle.block))
 
     @property
@@ -101,7 +111,13 @@ class Arena:
         return len(self.work)
 
     def post(self, actor: int, tree: int, count: int) -> Ticket:
-        """Ask for the first ``count`` rows of an actor's slot; the actor alone may."""
+        """Ask for an evaluation; only the actor that owns the slot may.
+
+        Args:
+            actor: whose slot.
+            tree: slot of its tree, by which the worker knows the instance.
+            count: how many rows of the slot.
+        """
         control = self._control[actor]
         ticket = Ticket(actor, int(control[REQUEST]) + 1, tree, count, time.monotonic_ns())
         control[TREE], control[COUNT], control[POSTED_NS] = tree, count, ticket.posted_ns
@@ -143,6 +159,6 @@ class Arena:
         """Let go of the memory and the semaphores; the creator also removes their names."""
         self.work, self.answers = [], []
         self.handle = self.handle._replace(work=[], answers=[])
-        self.leaves.clear()
+        self.states.clear()
         self._control = self.counts = self.latencies = np.empty((0, 0), dtype=np.int64)
         self._block.close()

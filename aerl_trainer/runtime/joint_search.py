@@ -1,0 +1,82 @@
+"""One search by this process together with child processes, for ``solve``."""
+
+import dataclasses
+import math
+import time
+from collections.abc import Callable
+
+from aerl_trainer.config import Config
+from aerl_trainer.encoding.states import allocate_states
+from aerl_trainer.nn.evaluator import flat_weights
+from aerl_trainer.policies import Policy, evaluator_of, rollout_weight_of
+from aerl_trainer.records import SearchJob
+from aerl_trainer.runtime.actor import COLLISION_WAIT_S
+from aerl_trainer.runtime.processes import Backend
+from aerl_trainer.runtime.supervisor import Supervisor
+from aerl_trainer.search.summary import Found, found_in
+from aerl_trainer.search.worker import SearchWorker
+from dagsched_env.schedulers import best_of_portfolio
+
+__all__ = ["search_together"]
+
+
+def search_together(
+    job: SearchJob, policy: Policy | None, config: Config, spent: Callable[[], float]
+) -> Found:
+    """Share a tree with child processes; this one searches too, from the first moment on.
+
+    Args:
+        job: the problem and its seed.
+        policy: the network; None = the hand-made prior.
+        config: of the search; ``run.actors`` counts this process.
+        spent: share used up of a limit other than the budget of simulations, such as time.
+    """
+    children = config.run.actors - 1
+    config = dataclasses.replace(config, run=dataclasses.replace(config.run, actors=children))
+    backend: Backend = "prior" if policy is None else "inline"
+    supervisor = Supervisor(config, job.instance.n_tasks, backend=backend, explore=False, guests=1)
+    try:
+        if policy is not None:
+            supervisor.crew.publish(flat_weights(policy.network))
+        known = best_of_portfolio(job.instance)
+        slot = supervisor.start(job, rollout_weight_of(policy), known)
+        tree = supervisor.slots[slot].tree
+        worker = SearchWorker(
+            children,
+            job,
+            tree,
+            allocate_states(config.search.batch_size, config.search.max_children),
+            evaluator_of(policy),
+            config.search,
+            explore=False,
+            network=policy is not None,
+        )
+        try:
+            _work_as_guest(worker, supervisor, rollout_weight_of(policy), spent)
+        finally:
+            _halt(supervisor)  # the annealing that follows wants the cores
+        if tree.broken:  # it may hold half a schedule
+            return Found(known, -math.inf, tree.simulations, by_count=False)
+        return found_in(tree, job.instance)
+    finally:
+        supervisor.close()
+
+
+def _halt(supervisor: Supervisor) -> None:
+    """Kill the actors now, none of them in the middle of a change: the tree can still be read."""
+    with supervisor.slots.nobody_writing():
+        supervisor.crew.kill_actors()
+
+
+def _work_as_guest(
+    worker: SearchWorker,
+    supervisor: Supervisor,
+    rollout_weight: float,
+    spent: Callable[[], float],
+) -> None:
+    """Search beside the actors until the end; the supervisor starts a broken tree again."""
+    tree = worker.tree
+    while tree.outcome in ("running", "broken") and (share := spent()) < 1.0:
+        if worker.run_batch(rollout_weight, share) == 0:
+            time.sleep(COLLISION_WAIT_S)
+        supervisor.tend()

@@ -1,0 +1,89 @@
+"""What the documents say of the repository: folders, links, paths, metrics."""
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+
+from aerl_trainer.inference.metrics import InferenceRates
+from aerl_trainer.records import EvalReport, SearchReport, TrainReport
+from aerl_trainer.reporting.progress import Status, _cells
+from dagsched_env.compare import Row
+from helpers import ROOT
+
+DOCUMENTS = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("docs/*.md"),
+        *ROOT.glob("examples/*.md"),
+        *ROOT.glob("benchmarks/*.md"),
+    ]
+)
+HISTORY = {"CHANGELOG.md", "decisions.md"}
+"""They also name what is gone."""
+
+
+def text_of(document: str) -> str:
+    return (ROOT / document).read_text(encoding="utf-8")
+
+
+def anchors_of(path: Path) -> set[str]:
+    """Anchors of a document's titles, as they are made on the web."""
+    titles = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_the_architecture_describes_every_folder() -> None:
+    text = text_of("ARCHITECTURE.md")
+    folders = [
+        path.parent.relative_to(ROOT).as_posix()
+        for package in ("dagsched_env", "aerl_trainer")
+        for path in (ROOT / package).rglob("__init__.py")
+    ]
+    roots = {"dagsched_env", "aerl_trainer"}
+    missing = [f for f in folders if f not in roots and not re.search(rf"`{f}/`.*: [\w`]", text)]
+    assert not missing
+    assert all(f"\n## {root}\n" in text for root in roots)
+
+
+def test_the_architecture_can_be_read_in_one_go() -> None:
+    assert text_of("ARCHITECTURE.md").count("\n") <= 145
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(path: Path) -> None:
+    prose = re.sub(
+        r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
+    )
+    for link in re.findall(r"\]\(([^)\s]+)\)", prose):
+        if "://" in link:
+            continue
+        file, _, anchor = link.partition("#")
+        target = (path.parent / file) if file else path
+        assert target.exists(), link
+        assert not anchor or anchor in anchors_of(target), link
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_files_that_are_named_exist(path: Path) -> None:
+    """Names with a folder of the repository in front, but for what the reader is to make."""
+    if path.name in HISTORY:
+        return
+    named = re.findall(
+        r"`((?:dagsched_env|aerl_trainer|tests|benchmarks|examples|docs)/[\w./-]+)`",
+        path.read_text(encoding="utf-8"),
+    )
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+@pytest.mark.parametrize("report", [TrainReport, SearchReport, EvalReport, InferenceRates, Row])
+def test_the_glossary_explains_every_metric(report: type) -> None:
+    text = text_of("docs/glossary.md")
+    names = [field.name for field in dataclasses.fields(report)]
+    assert [name for name in names if not re.search(rf"`([\w/]+/)?{name}`", text)] == []
+
+
+def test_the_glossary_explains_the_status_line() -> None:
+    text = text_of("docs/glossary.md")
+    assert [name for name, _ in _cells(Status()) if f"`{name}`" not in text] == []
