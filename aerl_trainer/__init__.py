@@ -4,7 +4,8 @@ Modules and packages in reading order; each imports only from those before it:
 
 - settings and data: ``config``, ``records`` (what the parts hand to each other), ``seeding``
   (random generators by name), ``shared_memory``;
-- the search: ``encoding`` (what a policy sees), ``search`` (the shared tree), ``nn`` (the network);
+- the search: ``encoding`` (what a policy sees), ``search`` (the shared tree), ``nn`` (the network),
+  ``policy`` (the fast policy, in kernels);
 - around them: ``checkpoint``, ``curriculum`` (which problems), ``reporting``;
 - evaluation and learning: ``inference`` (who evaluates states), ``learning``, ``policies`` (a
   trained network with its settings), ``validator``;

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 __all__ = ["FEATURES", "Feature", "Group", "group_size", "index_of", "names_of"]
 
-Group = Literal["pair", "state", "task", "processor", "static_pair", "edge"]
+Group = Literal["policy", "pair", "state", "task", "processor", "static_pair", "edge"]
 
 
 class Feature(NamedTuple):
@@ -17,16 +17,35 @@ class Feature(NamedTuple):
 
     name: str
     group: Group
-    """``pair``: of a candidate (task, processor) in a state; ``state``: of the state as a whole;
+    """``policy``: of a legal (task, processor) pair, for the fast policy. For the network:
+    ``pair``: of a candidate (task, processor) in a state; ``state``: of the state as a whole;
     both change with every placement. ``task``, ``processor``, ``static_pair``, ``edge``: of the
     instance, encoded once."""
     unit: Literal["R", "ratio", "log", "flag"]
     meaning: str
 
 
-# "Least" and "highest" are over the candidates of the state; "completion" is the makespan of its
-# list completion.
 FEATURES: tuple[Feature, ...] = (
+    Feature("eft_delay", "policy", "R", "EFT - least EFT of the task"),
+    Feature("path_delay", "policy", "R", "EFT + OCT - least (EFT + OCT) of the task"),
+    Feature("comp_excess", "policy", "R", "execution time - the task's least one"),
+    Feature("est_delay", "policy", "R", "EST - least EST of the task"),
+    Feature("rank_lag", "policy", "R", "highest rank_u of the ready tasks - rank_u of the task"),
+    Feature("growth", "policy", "R", "least EFT of the task - makespan so far"),
+    Feature("gap", "policy", "R", "idle time left directly before the task"),
+    Feature("load_excess", "policy", "R", "load of the processor - mean load"),
+    Feature("local_inputs", "policy", "ratio", "share of the input data already on the processor"),
+    Feature("local_siblings", "policy", "ratio", "the same for the other inputs of its successors"),
+    Feature("output", "policy", "R", "mean communication of all outputs together"),
+    Feature("comp", "policy", "R", "execution time"),
+    Feature("oct_excess", "policy", "R", "OCT + execution time - rank_u"),
+    Feature("log_ccr", "policy", "log", "ln of mean communication / mean execution time"),
+    Feature("log_spread", "policy", "log", "ln of the relative spread of execution times"),
+    Feature("parallelism", "policy", "ratio", "total mean execution time / R / p"),
+    Feature("placed", "policy", "ratio", "tasks placed / n"),
+    Feature("urgency", "policy", "R", "least EFT of the task - least EFT of all ready tasks"),
+    # Of the network. "Least" and "highest" are over the candidates of the state; "completion" is
+    # the makespan of its list completion.
     Feature("prior", "pair", "R", "hand-made prior logit / PRIOR_SHARPNESS: 0 is the best pair"),
     Feature("est_delay", "pair", "R", "EST - least EST"),
     Feature("eft_delay", "pair", "R", "EFT - least EFT"),

@@ -3,6 +3,7 @@
 In reading order:
 
 - ``ranking``: value-weighted softmax rank rewards of sibling trajectories
+- ``policy_gradient``: the fast policy learns from rank groups of its own schedules
 - ``experiences``: one experience per state of a trajectory
 - ``sum_tree``: sampling in proportion to priorities
 - ``packing``: experiences as plain arrays, for checkpoints

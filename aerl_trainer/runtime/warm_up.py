@@ -7,6 +7,7 @@ import numpy as np
 from aerl_trainer.config import Config
 from aerl_trainer.learning.experiences import make_experiences
 from aerl_trainer.learning.learner import Learner
+from aerl_trainer.learning.policy_gradient import PolicyGradient
 from aerl_trainer.nn.evaluator import TorchEvaluator
 from aerl_trainer.nn.network import Network
 from aerl_trainer.records import SearchJob
@@ -45,6 +46,9 @@ def warm_up() -> None:
         fix_prefix(arrays, 1, instance.n_processors, False)
     complete_by_policy(instance, [State(instance)], [[]], evaluator, search, rng)
     trajectories = sample_trajectories(instance, tree.arrays, evaluator, search, rng)
+    training = PolicyGradient(lambda _: instance, rng, instances=1, schedules=2)
+    training.step()
+    training.policy.schedule(instance)
     learner = Learner(config)
     learner.add(make_experiences(instance, trajectories, config))
     learner.step()

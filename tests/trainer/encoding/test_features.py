@@ -25,7 +25,7 @@ from helpers import references
 from helpers.small_runs import problem
 from helpers.strategies import instances
 
-GROUPS: tuple[Group, ...] = ("pair", "state", "task", "processor", "static_pair", "edge")
+GROUPS: tuple[Group, ...] = ("policy", "pair", "state", "task", "processor", "static_pair", "edge")
 
 
 def test_every_feature_has_a_name_a_column_and_a_meaning() -> None:

@@ -1,0 +1,10 @@
+"""The fast policy: a few hundred weights, evaluated inside kernels; no torch.
+
+In reading order:
+
+- ``weights``: the flat vector of weights, and what lies where
+- ``context``: what the features need of an instance, and the work space of a rollout
+- ``scoring``: the pairs worth scoring, their features and logits
+- ``rollout``: schedules drawn by the policy, with the gradient of their log-probability
+- ``fast``: ``FastPolicy``, for everybody who is no kernel
+"""

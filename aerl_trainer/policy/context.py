@@ -1,0 +1,104 @@
+"""What the features of the fast policy need of an instance, and the work space of a rollout."""
+
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from aerl_trainer.encoding.context import EncodingContext, encoding_context
+from aerl_trainer.policy.weights import HIDDEN, N_FEATURES
+from dagsched_env.instance import Instance
+from dagsched_env.kernels.arrays import Floats, Ints, StateArrays, allocate_state
+
+__all__ = ["SHORT_LIST", "PolicyContext", "PolicyWorkspace", "allocate_policy", "policy_context"]
+
+SHORT_LIST = 12
+"""Most pairs of a state that are scored: those of highest prior."""
+
+
+class PolicyContext(NamedTuple):
+    """Constant for an instance; shared read-only."""
+
+    c: EncodingContext
+    output: Floats  # [n] mean communication of all outputs (time)
+    inputs: Floats  # [n] data of all inputs, at least a tiny number
+    siblings: Floats  # [n] data of the other inputs of all successors, at least a tiny number
+    log_ccr: float
+    log_spread: float
+    parallelism: float
+
+
+class PolicyWorkspace(NamedTuple):
+    """Work space of one process for one size of problem. K = ``SHORT_LIST``."""
+
+    state: StateArrays
+    arrival: Floats  # [n, p] of the inputs of a ready task (time)
+    start: Floats  # [n, p] EST of a ready task; inf where not eligible (time)
+    gap: Floats  # [n, p] idle time before it (time)
+    least_start: Floats  # [n] of a ready task over the processors (time)
+    least_finish: Floats  # [n]
+    least_total: Floats  # [n] EFT + OCT
+    placed_data: Floats  # [n, p] input data of a task that lies on a processor
+    load: Floats  # [p] execution time placed
+    tasks: Ints  # [K] ready tasks of highest rank_u
+    actions: Ints  # [K] task * p + processor of the short list
+    delays: Floats  # [K] its prior, with the sign changed and in units of R; increasing
+    logits: Floats  # [K]
+    x: npt.NDArray[np.float32]  # [K, N_FEATURES]
+    hidden: npt.NDArray[np.float32]  # [K, HIDDEN]
+
+
+_contexts: WeakKeyDictionary[Instance, PolicyContext] = WeakKeyDictionary()
+
+
+def policy_context(instance: Instance) -> PolicyContext:
+    """The context of an instance, computed once as long as the instance lives."""
+    if instance not in _contexts:
+        _contexts[instance] = _make_context(instance)
+    return _contexts[instance]
+
+
+def _make_context(instance: Instance) -> PolicyContext:
+    g, n = instance.arrays, instance.n_tasks
+    c = encoding_context(instance)
+    source, target = instance.edges[:, 0], instance.edges[:, 1]
+    comm = g.mean_link[0] + instance.data * g.mean_link[1]
+    inputs = np.bincount(target, weights=instance.data, minlength=n)
+    siblings = np.bincount(source, weights=inputs[target] - instance.data, minlength=n)
+    tiny = 1e-12 * (float(instance.data.sum()) or 1.0)
+    mean = g.mean_comp.mean()
+    finite = np.where(np.isfinite(instance.comp), instance.comp, np.nan)
+    spread = np.nanstd(finite, axis=1).mean()
+    ccr = comm.mean() / mean if instance.n_edges and mean > 0 else 0.0
+    relative = spread / mean if mean > 0 else 0.0
+    return PolicyContext(
+        c=c,
+        output=np.bincount(source, weights=comm, minlength=n).astype(np.float64),
+        inputs=np.maximum(inputs, tiny),
+        siblings=np.maximum(siblings, tiny),
+        log_ccr=float(np.log(ccr + 0.01)),
+        log_spread=float(np.log(relative + 0.01)),
+        parallelism=float(g.mean_comp.sum() / c.rank_scale / instance.n_processors),
+    )
+
+
+def allocate_policy(n: int, p: int) -> PolicyWorkspace:
+    """Work space for problems of n tasks and p processors."""
+    return PolicyWorkspace(
+        state=allocate_state(n, p),
+        arrival=np.zeros((n, p)),
+        start=np.zeros((n, p)),
+        gap=np.zeros((n, p)),
+        least_start=np.zeros(n),
+        least_finish=np.zeros(n),
+        least_total=np.zeros(n),
+        placed_data=np.zeros((n, p)),
+        load=np.zeros(p),
+        tasks=np.zeros(SHORT_LIST, dtype=np.int64),
+        actions=np.zeros(SHORT_LIST, dtype=np.int64),
+        delays=np.zeros(SHORT_LIST),
+        logits=np.zeros(SHORT_LIST),
+        x=np.zeros((SHORT_LIST, N_FEATURES), dtype=np.float32),
+        hidden=np.zeros((SHORT_LIST, HIDDEN), dtype=np.float32),
+    )

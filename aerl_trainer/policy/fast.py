@@ -1,0 +1,99 @@
+"""``FastPolicy``: the fast policy for everybody who is no kernel."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from aerl_trainer.policy.context import PolicyWorkspace, allocate_policy, policy_context
+from aerl_trainer.policy.rollout import GREEDY, roll_out_group
+from aerl_trainer.policy.weights import N_WEIGHTS, Weights, initial_weights
+from dagsched_env.errors import DAGSchedError
+from dagsched_env.instance import Instance
+from dagsched_env.kernels.arrays import Floats, Ints
+from dagsched_env.schedule import Schedule
+from dagsched_env.simulator import State
+
+__all__ = ["FastPolicy", "RankGroup"]
+
+
+class RankGroup(NamedTuple):
+    """K schedules of one instance, drawn by the same policy."""
+
+    makespans: Floats  # [K] (time)
+    actions: Ints  # [K, n] task * p + processor, in the order of placement
+    gradients: Weights  # [K, N_WEIGHTS] of each schedule's log-probability; [0, N_WEIGHTS] without
+
+
+class FastPolicy:
+    """Scores (task, processor) pairs with a few hundred weights inside a kernel.
+
+    It starts as the hand-made prior of the search. Not to be used by several threads at once.
+
+    Args:
+        weights: ``[N_WEIGHTS]`` finite; by default the initial ones.
+
+    Raises:
+        DAGSchedError: weights of another length, or that are not finite.
+    """
+
+    def __init__(self, weights: npt.ArrayLike | None = None) -> None:
+        given = initial_weights(np.random.default_rng(0)) if weights is None else weights
+        self.weights: Weights = np.array(given, dtype=np.float32)
+        if self.weights.shape != (N_WEIGHTS,) or not np.isfinite(self.weights).all():
+            raise DAGSchedError(
+                f"weights has shape {list(self.weights.shape)}: the policy takes {N_WEIGHTS} "
+                "finite numbers"
+            )
+        self._workspaces: dict[tuple[int, int], PolicyWorkspace] = {}
+
+    def schedule(self, instance: Instance) -> Schedule:
+        """One greedy pass: the most probable pair in every state."""
+        uniforms = np.full((1, instance.n_tasks), GREEDY)
+        return _schedule(instance, self._roll_out(instance, uniforms, gradients=False).actions[0])
+
+    def best_of(self, instance: Instance, k: int, rng: np.random.Generator) -> Schedule:
+        """The shortest of the greedy schedule and k sampled ones.
+
+        Args:
+            instance: the problem.
+            k: schedules to sample, ≥ 1.
+            rng: of the samples.
+        """
+        uniforms = np.vstack([np.full(instance.n_tasks, GREEDY), rng.random((k, instance.n_tasks))])
+        group = self._roll_out(instance, uniforms, gradients=False)
+        return _schedule(instance, group.actions[int(np.argmin(group.makespans))])
+
+    def sample(
+        self, instance: Instance, k: int, rng: np.random.Generator, *, gradients: bool = False
+    ) -> RankGroup:
+        """Draw k schedules.
+
+        Args:
+            instance: the problem.
+            k: how many, ≥ 1.
+            rng: of the draws.
+            gradients: also the gradient of each schedule's log-probability.
+        """
+        return self._roll_out(instance, rng.random((k, instance.n_tasks)), gradients=gradients)
+
+    def _roll_out(self, instance: Instance, uniforms: Floats, *, gradients: bool) -> RankGroup:
+        k, shape = uniforms.shape[0], instance.comp.shape
+        if shape not in self._workspaces:
+            self._workspaces[shape] = allocate_policy(*shape)
+        group = RankGroup(
+            np.empty(k),
+            np.empty((k, instance.n_tasks), dtype=np.int64),
+            np.empty((k if gradients else 0, N_WEIGHTS), dtype=np.float32),
+        )
+        roll_out_group(
+            policy_context(instance), self._workspaces[shape], self.weights, uniforms, *group
+        )
+        return group
+
+
+def _schedule(instance: Instance, actions: Ints) -> Schedule:
+    state = State(instance)
+    for action in actions.tolist():
+        state.apply(*divmod(action, instance.n_processors))
+    return state.schedule(algorithm="fast_policy")

@@ -1,0 +1,160 @@
+"""Schedules drawn by the fast policy, with the gradient of their log-probability."""
+
+import math
+
+import numpy as np
+
+from aerl_trainer.encoding.candidates import INSERTION
+from aerl_trainer.policy.context import PolicyContext, PolicyWorkspace
+from aerl_trainer.policy.scoring import begin, follow, scale_of, score, short_list
+from aerl_trainer.policy.weights import (
+    BIAS,
+    HIDDEN,
+    INPUT,
+    LINEAR,
+    N_FEATURES,
+    OUTPUT,
+    SCALE,
+    Weights,
+)
+from dagsched_env.kernels.arrays import Floats, Ints, StateArrays
+from dagsched_env.kernels.jit import borrowing
+from dagsched_env.kernels.state.transitions import place, reset
+
+__all__ = ["GREEDY", "choose", "roll_out", "roll_out_group"]
+
+GREEDY = -1.0
+"""In place of a random number: the most probable pair."""
+
+
+@borrowing
+def roll_out_group(
+    f: PolicyContext,
+    w: PolicyWorkspace,
+    weights: Weights,
+    uniforms: Floats,
+    makespans: Floats,
+    actions: Ints,
+    gradients: Weights,
+) -> None:
+    """Draw K schedules from the empty one.
+
+    Args:
+        f: the problem.
+        w: scratch.
+        weights: of the policy.
+        uniforms: ``[K, n]`` in [0, 1), or ``GREEDY``.
+        makespans: ``[K]`` out (time).
+        actions: ``[K, n]`` out: ``task * p + processor`` in the order of placement.
+        gradients: ``[K, N_WEIGHTS]`` out: of each schedule's log-probability; or ``[0, N_WEIGHTS]``
+            to leave it out.
+    """
+    for k in range(uniforms.shape[0]):
+        reset(f.c.g, w.state)
+        wanted = k < gradients.shape[0]
+        if wanted:
+            for j in range(gradients.shape[1]):
+                gradients[k, j] = 0.0
+        row = gradients[k : k + 1] if wanted else gradients[0:0]
+        makespans[k] = roll_out(f, w, w.state, weights, uniforms[k], row)
+        for i in range(actions.shape[1]):
+            t = w.state.sequence[i]
+            actions[k, i] = t * f.c.g.comp.shape[1] + w.state.processor[t]
+
+
+@borrowing
+def roll_out(
+    f: PolicyContext,
+    w: PolicyWorkspace,
+    s: StateArrays,
+    weights: Weights,
+    uniforms: Floats,
+    gradient: Weights,
+) -> float:
+    """Complete a partial schedule by the policy.
+
+    Args:
+        f: the problem.
+        w: scratch.
+        s: the partial schedule; completed.
+        weights: of the policy.
+        uniforms: ``[n]`` a number for each placement of the schedule, in [0, 1), or ``GREEDY``.
+        gradient: ``[1, N_WEIGHTS]`` the gradient of the log-probability is added; ``[0, …]`` leaves
+            it out.
+
+    Returns:
+        The makespan (time).
+    """
+    g = f.c.g
+    p = g.comp.shape[1]
+    begin(f, w, s)
+    while s.counts[1] > 0:
+        count = short_list(f, w, s)
+        score(f, w, s, weights, count)
+        k = choose(w, count, uniforms[s.counts[0]])
+        if gradient.shape[0] > 0:
+            _add_gradient(w, weights, count, k, gradient)
+        task, q = w.actions[k] // p, w.actions[k] % p
+        before = s.counts[1]
+        place(g, s, task, q, INSERTION, False)
+        follow(f, w, s, task, q, before)
+    return s.totals[0]  # type: ignore[no-any-return]
+
+
+@borrowing
+def choose(w: PolicyWorkspace, count: int, uniform: float) -> int:
+    """Turn the logits of the short list into probabilities, and draw a pair.
+
+    Args:
+        w: its ``logits`` become probabilities.
+        count: length of the short list.
+        uniform: in [0, 1), or ``GREEDY``.
+
+    Returns:
+        Its place in the short list.
+    """
+    best, total = 0, 0.0
+    for k in range(1, count):
+        if w.logits[k] > w.logits[best]:
+            best = k
+    highest = w.logits[best]
+    for k in range(count):
+        w.logits[k] = math.exp(w.logits[k] - highest)
+        total += w.logits[k]
+    for k in range(count):
+        w.logits[k] /= total
+    if uniform < 0.0:
+        return best
+    left = uniform
+    for k in range(count):
+        left -= w.logits[k]
+        if left < 0.0:
+            return k
+    return best
+
+
+@borrowing
+def _add_gradient(
+    w: PolicyWorkspace, weights: Weights, count: int, chosen: int, gradient: Weights
+) -> None:
+    """Add ∇ log π of the chosen pair: the sum of (1[chosen] - π) ∇ logit over the short list."""
+    scale = np.float32(scale_of(weights))
+    for k in range(count):
+        weight = np.float32((1.0 if k == chosen else 0.0) - w.logits[k])
+        if abs(weight) < 1e-6:
+            continue
+        x, hidden, value = w.x[k], w.hidden[k], np.float32(-w.delays[k])
+        step = weight * scale
+        for j in range(N_FEATURES):
+            gradient[0, LINEAR + j] += step * x[j]
+            value += weights[LINEAR + j] * x[j]
+        for h in range(HIDDEN):
+            value += weights[OUTPUT + h] * hidden[h]
+            gradient[0, OUTPUT + h] += step * hidden[h]
+            if hidden[h] > 0.0:
+                gradient[0, BIAS + h] += step * weights[OUTPUT + h]
+        for j in range(N_FEATURES):
+            for h in range(HIDDEN):
+                if hidden[h] > 0.0:
+                    gradient[0, INPUT + j * HIDDEN + h] += step * weights[OUTPUT + h] * x[j]
+        gradient[0, SCALE] += step * value
