@@ -3,7 +3,7 @@
 Modules and packages in reading order; each imports only from those before it:
 
 - settings and data: ``config``, ``records`` (what the parts hand to each other), ``seeding``
-  (random generators by name), ``shared_memory``;
+  (random generators by name), ``shared_memory``, ``replay`` (a buffer sampled by priority);
 - the search: ``encoding`` (what a policy sees), ``search`` (the shared tree), ``nn`` (the network),
   ``policy`` (the fast policy, in kernels);
 - around them: ``checkpoint``, ``curriculum`` (which problems), ``reporting``;

@@ -199,13 +199,18 @@ class NetworkConfig:
 
 @dataclass(frozen=True)
 class ReplayConfig:
-    """Proportional prioritised replay (Schaul et al. 2016)."""
+    """Prioritised replay (Schaul et al. 2016)."""
 
     capacity: int = 32768
+    kind: Literal["proportional", "rank", "uniform"] = "proportional"
+    """What experiences are sampled in proportion to: their priority^α, (1 / its rank)^α, or
+    nothing."""
     alpha: float = 0.6
-    """Exponent of the priorities, applied once, when they are written."""
+    """How strongly priorities count: 0 = not at all."""
     beta: float = 0.4
     """Initial exponent of the importance weights, annealed to 1."""
+    normalise: Literal["batch", "buffer"] = "batch"
+    """Whose largest importance weight becomes 1: that of each batch, or that of the buffer."""
     beta_steps: int = 4000
     """Learner steps until β = 1."""
     min_size: int = 512
@@ -213,6 +218,11 @@ class ReplayConfig:
 
     def __post_init__(self) -> None:
         _require(self.capacity >= 1, "replay.capacity must be at least 1")
+        _require(
+            self.kind in ("proportional", "rank", "uniform"),
+            'replay.kind is "proportional", "rank" or "uniform"',
+        )
+        _require(self.normalise in ("batch", "buffer"), 'replay.normalise is "batch" or "buffer"')
         _require(0 <= self.alpha <= 1, "replay.alpha must lie in [0, 1]")
         _require(0 <= self.beta <= 1, "replay.beta must lie in [0, 1]")
         _require(self.beta_steps >= 0, "replay.beta_steps must not be negative")

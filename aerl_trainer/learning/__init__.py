@@ -5,9 +5,8 @@ In reading order:
 - ``ranking``: value-weighted softmax rank rewards of sibling trajectories
 - ``policy_gradient``: the fast policy learns from rank groups of its own schedules
 - ``experiences``: one experience per state of a trajectory
-- ``sum_tree``: sampling in proportion to priorities
 - ``packing``: experiences as plain arrays, for checkpoints
-- ``replay``: prioritised experience replay
+- ``replay``: the replay buffer of experiences
 - ``batches``: sampled experiences as the network's inputs and targets
 - ``losses``: the training loss
 - ``learner``: network, optimiser and replay, one gradient step at a time

@@ -13,7 +13,7 @@ from aerl_trainer.checkpoint import CheckpointError
 from aerl_trainer.config import Config
 from aerl_trainer.learning.batches import BatchBuilder
 from aerl_trainer.learning.losses import compute_losses
-from aerl_trainer.learning.replay import PrioritizedReplay
+from aerl_trainer.learning.replay import ExperienceReplay
 from aerl_trainer.nn.evaluator import flat_weights
 from aerl_trainer.nn.network import Network
 from aerl_trainer.records import Experience, TrainReport
@@ -38,7 +38,7 @@ class Learner:
     def __init__(self, config: Config, device: torch.device | str = "cpu") -> None:
         self.config = config
         self.network = make_network(config).to(device)
-        self.replay = PrioritizedReplay(config.replay)
+        self.replay = ExperienceReplay(config.replay)
         self.steps = 0
         self._rng = seeding.generator(config.run.seed, "replay")
         self._builder = BatchBuilder(config.search, torch.device(device))

@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from aerl_trainer.records import Experience
+from aerl_trainer.replay.arrays import Arrays, read
 from dagsched_env.errors import DAGSchedError, FormatError
 from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Ints
 
-__all__ = ["Arrays", "pack", "read", "unpack"]
+__all__ = ["pack", "unpack"]
 
-Arrays = dict[str, npt.NDArray[Any]]
 Item = TypeVar("Item")
 
 SCALARS = ("reward", "weight", "makespan")
@@ -77,32 +77,6 @@ def unpack(arrays: Arrays) -> list[Experience]:
         strict=True,
     )
     return [Experience(*column) for column in columns]
-
-
-def read(arrays: Arrays, key: str, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> Any:
-    """One array, checked.
-
-    Args:
-        arrays: all of them.
-        key: its name.
-        dtype: that it must have.
-        shape: that it must have; -1 stands for any length.
-
-    Raises:
-        FormatError: it is missing or has another type or shape.
-    """
-    array = arrays.get(key)
-    if array is None:
-        raise FormatError(f"replay: array {key!r} is missing")
-    fits = array.ndim == len(shape) and all(
-        wanted in (-1, length) for wanted, length in zip(shape, array.shape, strict=True)
-    )
-    if array.dtype != np.dtype(dtype) or not fits:
-        raise FormatError(
-            f"replay: array {key!r} is {array.dtype}{list(array.shape)}, "
-            f"expected {np.dtype(dtype)}{list(shape)}"
-        )
-    return array
 
 
 def _pack_instances(instances: Sequence[Instance]) -> Arrays:

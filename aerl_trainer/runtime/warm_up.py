@@ -4,13 +4,14 @@ import dataclasses
 
 import numpy as np
 
-from aerl_trainer.config import Config
+from aerl_trainer.config import Config, ReplayConfig
 from aerl_trainer.learning.experiences import make_experiences
 from aerl_trainer.learning.learner import Learner
 from aerl_trainer.learning.policy_gradient import PolicyGradient
 from aerl_trainer.nn.evaluator import TorchEvaluator
 from aerl_trainer.nn.network import Network
 from aerl_trainer.records import SearchJob
+from aerl_trainer.replay import PrioritizedReplay, RowStore
 from aerl_trainer.search.alone import search_alone
 from aerl_trainer.search.prefix import fix_prefix
 from aerl_trainer.search.trajectories import complete_by_policy, sample_trajectories
@@ -52,3 +53,14 @@ def warm_up() -> None:
     learner = Learner(config)
     learner.add(make_experiences(instance, trajectories, config))
     learner.step()
+    warm_up_replay(rng)
+
+
+def warm_up_replay(rng: np.random.Generator) -> None:
+    """The kernels of rank-based replay and of rows, which the learner's defaults do not need."""
+    config = ReplayConfig(capacity=4, min_size=1, kind="rank")
+    replay = PrioritizedReplay(config, RowStore(4, {"number": ((), np.float64)}))
+    replay.add({"number": 1.0})
+    replay.add_many({"number": np.ones(2)})
+    batch = replay.sample(2, rng, 0.5)
+    replay.update(batch.slots, batch.generations, [1.0, 2.0])

@@ -130,3 +130,13 @@ def test_solve_meets_its_rival(tmp_path):
     for _, ratio, *counts in rows:
         assert sum(map(int, counts)) == 2
         assert 0.8 < float(ratio) < 1.2
+
+
+def test_replay_is_measured_with_or_without_cpprb(tmp_path):
+    few = ["--capacity", "2000", "--seconds", "0.01", "--rounds", "1"]
+    printed = printed_by("replay.py", *few, cwd=tmp_path)
+    rows = re.findall(r"^(\w[\w ]*?) +\d+ +\d+ +([\d.]+) +([\d.]+)$", printed, re.MULTILINE)
+    names = [name for name, *_ in rows]
+    assert names[:3] == ["proportional", "rank", "plain numpy"]
+    assert rows[0][1:] == ("1.00", "1.00")
+    assert ("cpprb" in names) != ("cpprb is not installed" in printed)

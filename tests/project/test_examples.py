@@ -34,6 +34,7 @@ def test_there_is_a_test_and_a_line_of_the_readme_for_every_example():
     readme = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
     assert scripts == {
         "adversarial_instance.py",
+        "cliffwalk_per.py",
         "job_shop.py",
         "maskable_ppo.py",
         "own_instance.py",
@@ -140,3 +141,16 @@ def test_maskable_ppo(tmp_path, policy, at_most):
     # Random placements take some 1.6 times HEFT's makespan here, and nothing half of it.
     assert 1.4 < ratio["random order"] < 1.8
     assert 0.8 < ratio["MaskablePPO"] < at_most
+
+
+def test_cliffwalk_per(tmp_path):
+    options = ("--largest", 10, "--seeds", 5, "--picture", "cliffwalk.png")
+    output = run("cliffwalk_per.py", *options, directory=tmp_path)
+    rows = re.findall(r"^ *(\d+) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+) ", output, re.MULTILINE)
+    assert [(int(n), int(memory)) for n, memory, *_ in rows] == [
+        (n, 2 ** (n + 1) - 2) for n in range(2, 11)
+    ]
+    uniform, greedy, proportional, rank, oracle = map(int, rows[-1][2:])
+    assert max(proportional, rank) <= uniform / 2
+    assert oracle < greedy < min(proportional, rank)
+    assert_picture(tmp_path / "cliffwalk.png")

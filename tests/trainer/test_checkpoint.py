@@ -12,7 +12,7 @@ import torch
 from aerl_trainer import checkpoint, seeding
 from aerl_trainer.checkpoint import CheckpointError
 from aerl_trainer.config import ReplayConfig
-from aerl_trainer.learning.replay import PrioritizedReplay
+from aerl_trainer.learning.replay import ExperienceReplay as PrioritizedReplay
 from dagsched_env.errors import DAGSchedError
 
 TENSORS = {

@@ -120,6 +120,8 @@ OUT_OF_RANGE = [
     ("replay", "alpha", 1.5),
     ("replay", "beta", -0.1),
     ("replay", "beta_steps", -1),
+    ("replay", "kind", "other"),
+    ("replay", "normalise", "other"),
     ("replay", "min_size", 0),
     ("replay", "min_size", 10**9),
     ("learner", "batch_size", 0),

@@ -101,7 +101,7 @@ def test_errors() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["seeding", "curriculum", "learning.ranking", "learning.replay", "learning.sum_tree"]
+    "module", ["seeding", "curriculum", "learning.ranking", "learning.replay", "replay"]
 )
 def test_parts_around_the_search_do_not_import_torch(module: str) -> None:
     code = f"import sys, aerl_trainer.{module}; print('torch' in sys.modules)"

@@ -291,6 +291,17 @@ def test_a_small_replay_is_learned_by_heart() -> None:
     assert min(norms) > 0
 
 
+@pytest.mark.parametrize("replay", [{"kind": "rank"}, {"kind": "uniform"}, {"normalise": "buffer"}])
+def test_every_kind_of_replay_learns_and_is_restored(replay: dict, tmp_path: Path) -> None:
+    config = small_config(replay=replay)
+    learner = filled_learner(config)
+    learner.step()
+    learner.save(tmp_path / "checkpoint", {})
+    twin = Learner(config)
+    twin.restore(tmp_path / "checkpoint")
+    assert [learner.step().loss for _ in range(2)] == [twin.step().loss for _ in range(2)]
+
+
 def test_a_step_changes_the_weights_and_the_priorities() -> None:
     learner = filled_learner()
     before, priorities = learner.weights(), learner.replay.state_arrays()["priorities"].copy()
