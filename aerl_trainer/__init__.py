@@ -6,11 +6,13 @@ Modules and packages in reading order; each imports only from those before it:
   (random generators by name), ``shared_memory``, ``replay`` (a buffer sampled by priority);
 - the search: ``encoding`` (what a policy sees), ``search`` (the shared tree), ``nn`` (the network),
   ``policy`` (the fast policy, in kernels);
-- around them: ``checkpoint``, ``curriculum`` (which problems), ``reporting``;
+- around them: ``checkpoint``, ``problems`` (which problems), ``curriculum`` (and when),
+  ``reporting``;
 - evaluation and learning: ``inference`` (who evaluates states), ``learning``, ``policies`` (a
   trained network with its settings), ``validator``;
 - processes: ``runtime``, ``lifecycle`` (of a search job), ``observers`` (what a run records);
-- what users call: ``solver``, ``evaluation``, ``training``, ``baselines``, ``cli``.
+- what users call: ``solver``, ``evaluation``, ``training``, ``launch`` (a run on any problems),
+  ``baselines``, ``cli``.
 
 The names below are loaded on first use: child processes import this package too, and most of them
 need no torch.
@@ -23,17 +25,29 @@ from dagsched_env import __version__
 
 if TYPE_CHECKING:
     from aerl_trainer.config import Config
+    from aerl_trainer.launch import TrainedRun, train
     from aerl_trainer.policies import Policy, load_policy
     from aerl_trainer.solver import SolveResult, solve
 
-__all__ = ["Config", "Policy", "SolveResult", "__version__", "load_policy", "solve"]
+__all__ = [
+    "Config",
+    "Policy",
+    "SolveResult",
+    "TrainedRun",
+    "__version__",
+    "load_policy",
+    "solve",
+    "train",
+]
 
 _HOMES = {
     "Config": "aerl_trainer.config",
     "Policy": "aerl_trainer.policies",
     "SolveResult": "aerl_trainer.solver",
+    "TrainedRun": "aerl_trainer.launch",
     "load_policy": "aerl_trainer.policies",
     "solve": "aerl_trainer.solver",
+    "train": "aerl_trainer.launch",
 }
 
 

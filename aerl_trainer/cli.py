@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import sys
-import time
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,13 +17,15 @@ from aerl_trainer import config as settings
 from aerl_trainer.config import Config, ConfigError
 from aerl_trainer.evaluation import SUITES
 from aerl_trainer.evaluation import evaluate as evaluate_policies
+from aerl_trainer.launch import new_run_directory, with_specs
 from aerl_trainer.learning.learner import make_network
 from aerl_trainer.policies import Policy, load_policy
 from aerl_trainer.reporting import RunDirectory, learning_curve, print_table
 from aerl_trainer.runtime.warm_up import warm_up as compile_kernels
 from aerl_trainer.solver import solve as solve_instance
+from aerl_trainer.training import TrainingResult
 from aerl_trainer.training import train as run_training
-from dagsched_env import io, suites
+from dagsched_env import io, specs, suites
 from dagsched_env.compare import Row
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
@@ -34,6 +35,8 @@ __all__ = ["main"]
 
 EXIT_ERROR, EXIT_INTERRUPTED = 2, 130
 GANTT_TRACE = "montage"
+LIST = ("list", f"{specs.PREFIX}list")
+Specs = Annotated[tuple[str, ...], tyro.conf.arg(metavar="SPEC ...")]
 
 app = tyro.extras.SubcommandApp()
 
@@ -75,6 +78,8 @@ def train(
     resume: bool = False,
     actors: int | None = None,
     seed: int | None = None,
+    instances: Specs = (),
+    validate: Specs = (),
     set: Annotated[tuple[str, ...], tyro.conf.arg(metavar="KEY=VALUE ...")] = (),
 ) -> None:
     """Train a network, then compare it with classic schedulers on problems it has not seen.
@@ -86,20 +91,28 @@ def train(
         resume: go on from the last checkpoint of --run-dir, with its settings.
         actors: search processes.
         seed: of all randomness.
+        instances: the problems: files, folders, suite:NAME, family:NAME?parameter=value&...; "list"
+            prints all families and their parameters. Parts of them are kept for validation and for
+            the tables at the end. Default: random graphs of growing size.
+        validate: problems for validation, instead of a part of --instances.
         set: any setting, as in: --set search.budget=300 learner.learning_rate=0.0003
     """
-    directory = RunDirectory(run_dir or Path("runs") / time.strftime("aerl-%Y%m%d-%H%M%S"))
+    if any(spec in LIST for spec in instances + validate):
+        print(specs.table())
+        return
+    directory = RunDirectory(run_dir or new_run_directory())
     if resume and not directory.holds_run:
         raise DAGSchedError(f"{directory.path} holds no run to resume; give its --run-dir")
     source = directory.config_file if resume and config is None else config
     flags = {"minutes": minutes, "actors": actors, "seed": seed}
     chosen = _settings(source, set, {k: v for k, v in flags.items() if v is not None})
+    chosen = with_specs(chosen, instances, validate)
     result = run_training(chosen, directory, resume=resume)
     console = Console()
     if result.interrupted:
         console.print(f"interrupted at step {result.steps}; a checkpoint is saved")
     else:
-        _final_report(chosen, directory, console)
+        _final_report(chosen, directory, result, console)
     _say_what_next(directory, console)
 
 
@@ -200,23 +213,29 @@ def _settings(source: Path | None, overrides: tuple[str, ...], flags: dict[str, 
     return settings.from_dict(record)
 
 
-def _final_report(config: Config, directory: RunDirectory, console: Console) -> None:
-    """Tables on both suites, the learning curve and a Gantt chart, on screen and in the run."""
+def _final_report(
+    config: Config, directory: RunDirectory, result: TrainingResult, console: Console
+) -> None:
+    """Tables, the learning curve and a Gantt chart, on screen and in the run.
+
+    The problems are those that the SPECs of the run have left for the test, or both suites.
+    """
     policy = load_policy(directory.path)
     simulations = config.run.evaluation_simulations
+    names = ["test"] if result.test else SUITES
     results = {}
-    for name in SUITES:
-        instances = suites.load(name)
+    for name in names:
+        instances = result.test or suites.load(name)
         rows = _compare(name, instances, policy, simulations, config.run.seed, console)
         print_table(rows, _title(name, len(instances), simulations), console=console)
         results[name] = [dataclasses.asdict(row) for row in rows]
     write_text(directory.path / "results.json", json.dumps(results, indent=2) + "\n")
     learning_curve(directory.metrics_file, directory.path / "learning_curve.png")
-    trace = io.load(GANTT_TRACE)
+    trace = result.test[0] if result.test else io.load(GANTT_TRACE)
     best = solve_instance(trace, simulations=simulations, checkpoint=policy, seed=config.run.seed)
     best.schedule.plot(directory.path / "gantt.png", trace)
     console.print(f"learning curve  {directory.path / 'learning_curve.png'}")
-    console.print(f"Gantt chart     {directory.path / 'gantt.png'}  ({GANTT_TRACE})")
+    console.print(f"Gantt chart     {directory.path / 'gantt.png'}  ({trace.name})")
 
 
 def _compare(

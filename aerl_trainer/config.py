@@ -259,17 +259,43 @@ class LearnerConfig:
 
 @dataclass(frozen=True)
 class LevelConfig:
-    """One level of the curriculum: what to draw, and when it is mastered."""
+    """One level of the curriculum: what to draw, and when it is mastered.
 
-    tasks: tuple[int, int]
+    A level draws Topcuoglu graphs, which ``tasks``, ``processors`` and ``ccr`` describe, or the
+    problems that ``instances`` names; then the other three are not used and may be left out.
+    """
+
+    tasks: tuple[int, int] | tuple[()] = ()
     """Range of the number of tasks."""
-    processors: tuple[int, ...]
-    ccr: tuple[float, ...]
+    processors: tuple[int, ...] = ()
+    ccr: tuple[float, ...] = ()
     """Ratios of mean communication to mean computation to draw from."""
-    threshold: float
-    """Mastered when the policy's mean makespan / HEFT's is below this."""
+    threshold: float = 0.0
+    """Mastered when the policy's mean makespan / HEFT's is below this; always to be given."""
+    instances: tuple[str, ...] = ()
+    """SPECs of the problems, as ``dagsched_env.sources`` resolves them; one is drawn uniformly."""
+    validate: tuple[str, ...] = ()
+    """SPECs of the validation set; without any it is split off."""
 
     def __post_init__(self) -> None:
+        for name in ("instances", "validate"):
+            _require(
+                _all_fit(getattr(self, name), ""),
+                f"curriculum.levels: {name} needs a list of texts",
+            )
+        if not self.instances:
+            self._require_graphs()
+        _require(
+            _fits(self.threshold, 0.0) and self.threshold > 0,
+            "curriculum.levels: threshold must be a positive number",
+        )
+
+    @property
+    def has_specs(self) -> bool:
+        """Whether SPECs say what its problems are, or those of its validation."""
+        return bool(self.instances or self.validate)
+
+    def _require_graphs(self) -> None:
         _require(
             _all_fit(self.tasks, 0)
             and len(self.tasks) == 2
@@ -283,10 +309,6 @@ class LevelConfig:
         _require(
             _all_fit(self.ccr, 0.0) and min(self.ccr, default=-1) >= 0,
             "curriculum.levels: ccr needs ratios that are not negative",
-        )
-        _require(
-            _fits(self.threshold, 0.0) and self.threshold > 0,
-            "curriculum.levels: threshold must be a positive number",
         )
 
 

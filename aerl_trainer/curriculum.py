@@ -4,10 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from aerl_trainer import seeding
-from aerl_trainer.config import CurriculumConfig, LevelConfig
+from aerl_trainer.config import CurriculumConfig
+from aerl_trainer.problems import Problems
 from dagsched_env.errors import DAGSchedError
-from dagsched_env.generators.topcuoglu import TopcuogluGenerator
 from dagsched_env.instance import Instance
 
 __all__ = ["Curriculum"]
@@ -22,13 +21,17 @@ class Curriculum:
     A level is mastered when the latest validation is below its threshold AND the recent history,
     ``config.window`` validations with the latest, is stable or improving: its regression slope is
     ≤ 0 and its variance below ``config.max_variance``. The last level is never left.
+
+    Args:
+        config: the levels, and the rule.
+        problems: of these levels; None makes them, with the defaults of ``Problems``.
     """
 
-    def __init__(self, config: CurriculumConfig) -> None:
+    def __init__(self, config: CurriculumConfig, problems: Problems | None = None) -> None:
         self.config = config
+        self.problems = Problems(config.levels) if problems is None else problems
         self._level = 0
         self._history: list[float] = []
-        self._generators = [_generator(level) for level in config.levels]
 
     @property
     def level(self) -> int:
@@ -46,22 +49,20 @@ class Curriculum:
         Raises:
             DAGSchedError: there is no such level.
         """
-        return self._generators[self._check(self._level if level is None else level)](rng)
+        return self.problems.draw(self._check(self._level if level is None else level), rng)
 
     def validation_set(self, level: int, count: int, seed: int) -> list[Instance]:
         """The same problems of a level on every call; a longer set extends a shorter one.
 
         Args:
             level: index of the level.
-            count: how many problems.
+            count: how many problems; of a level with SPECs not more than there are.
             seed: of the run, ≥ 0.
 
         Raises:
             DAGSchedError: there is no such level, or the seed is negative.
         """
-        self._check(level)
-        names = (("validation", level, index) for index in range(count))
-        return [self._generators[level](seeding.generator(seed, *name)) for name in names]
+        return self.problems.validation_set(self._check(level), count, seed)
 
     def observe(self, slr_vs_heft: float) -> bool:
         """Take note of a validation on the current level; True when it led to a promotion.
@@ -112,10 +113,6 @@ class Curriculum:
             last = len(self.config.levels) - 1
             raise DAGSchedError(f"no curriculum level {level}: there are 0..{last}")
         return level
-
-
-def _generator(level: LevelConfig) -> TopcuogluGenerator:
-    return TopcuogluGenerator(n_tasks=level.tasks, n_processors=level.processors, ccr=level.ccr)
 
 
 def _slope(values: np.ndarray[Any, np.dtype[np.float64]]) -> float:

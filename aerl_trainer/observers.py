@@ -115,6 +115,10 @@ class RunObserver:
                 f"step {report.step}: level {report.level + 1} mastered, on to level {level + 1}"
             )
 
+    def say(self, message: str) -> None:
+        """Show a line."""
+        self._progress.message(message)
+
     def tick(self, jobs: int) -> None:
         """Nothing has happened for a while."""
         self._show(jobs=jobs)

@@ -3,7 +3,7 @@
 import contextlib
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
@@ -19,12 +19,15 @@ from aerl_trainer.lifecycle import JobLifecycle, LifecycleThread
 from aerl_trainer.nn.evaluator import TorchEvaluator
 from aerl_trainer.nn.network import Network
 from aerl_trainer.observers import RunObserver
+from aerl_trainer.problems import Problems
 from aerl_trainer.records import SearchReport
 from aerl_trainer.reporting import RunDirectory
 from aerl_trainer.runtime.pool import LockstepPool, SearchPool
 from aerl_trainer.runtime.process_pool import ProcessPool
 from aerl_trainer.validator import Validator
 from dagsched_env.errors import DAGSchedError
+from dagsched_env.instance import Instance
+from dagsched_env.sources import Draw
 
 __all__ = ["TrainingResult", "train"]
 
@@ -37,9 +40,17 @@ class TrainingResult(NamedTuple):
     steps: int
     jobs: int
     interrupted: bool
+    test: tuple[Instance, ...]
+    """Problems of the SPECs that were used neither for training nor for validation."""
 
 
-def train(config: Config, directory: RunDirectory, *, resume: bool = False) -> TrainingResult:
+def train(
+    config: Config,
+    directory: RunDirectory,
+    *,
+    resume: bool = False,
+    functions: Mapping[str, Draw] | None = None,
+) -> TrainingResult:
     """Train until the time or the steps are used up, or SIGINT or SIGTERM comes.
 
     However it ends, the last act is a checkpoint from which ``resume`` goes on exactly. With one
@@ -50,25 +61,38 @@ def train(config: Config, directory: RunDirectory, *, resume: bool = False) -> T
         config: all settings.
         directory: where everything is written.
         resume: go on from the directory's last checkpoint.
+        functions: see ``Problems``.
 
     Raises:
-        DAGSchedError: the directory holds a run and ``resume`` is False, or the reverse.
+        DAGSchedError: the directory holds a run and ``resume`` is False, or the reverse; or a SPEC
+            cannot be resolved.
     """
     last = directory.checkpoints / "last"
     if resume and not checkpoint.exists(last):
         raise DAGSchedError(f"{directory.path} holds no checkpoint to resume from")
+    problems = Problems(
+        config.curriculum.levels,
+        seed=config.run.seed,
+        count=config.validator.instances,
+        functions=functions,
+    )
     directory.create(config, resume=resume)
     with contextlib.ExitStack() as stack:
         # The actors keep all cores busy: threads of torch would wait for each other.
         stack.callback(torch.set_num_threads, torch.get_num_threads())
         torch.set_num_threads(1)
-        run = _Run(config, directory, stack)
+        run = _Run(config, directory, problems, stack)
         if resume:
             run.restore(last)
         stop = stack.enter_context(_stop_on_signals())
         run.loop(stop)
         run.save("last")
-        return TrainingResult(run.learner.steps, run.lifecycle.finished, stop.requested)
+        return TrainingResult(
+            run.learner.steps,
+            run.lifecycle.finished,
+            stop.requested,
+            tuple(problems.test),
+        )
 
 
 class _Stop:
@@ -85,18 +109,24 @@ class _Run:
     """The parts of a run; those that hold processes or files are closed by ``stack``."""
 
     def __init__(
-        self, config: Config, directory: RunDirectory, stack: contextlib.ExitStack
+        self,
+        config: Config,
+        directory: RunDirectory,
+        problems: Problems,
+        stack: contextlib.ExitStack,
     ) -> None:
         self.config, self.directory = config, directory
         self.learner = Learner(config)
-        self.curriculum = Curriculum(config.curriculum)
+        self.curriculum = Curriculum(config.curriculum, problems)
         self.validator = Validator(config, self.curriculum)
         self.best: dict[str, Any] = {"level": -1, "slr_vs_heft": None}
         self._judge = TorchEvaluator(Network(config.network))
-        self.pool = _make_pool(config, directory)
+        self.pool = _make_pool(config, directory, problems.max_tasks)
         stack.callback(self.pool.close)
         self.lifecycle = JobLifecycle(config, self.pool, self.learner, self.curriculum)
         self.observer = stack.enter_context(RunObserver(config, directory, self.pool.stats))
+        if problems.summary:
+            self.observer.say(problems.summary)
         self._thread: LifecycleThread | None = None
         if not isinstance(self.pool, LockstepPool):
             self._thread = LifecycleThread(self.lifecycle, self._observe_search)
@@ -194,11 +224,15 @@ def _better(new: dict[str, Any], old: dict[str, Any]) -> bool:
     return old["slr_vs_heft"] is None or bool(new["slr_vs_heft"] < old["slr_vs_heft"])
 
 
-def _make_pool(config: Config, directory: RunDirectory) -> SearchPool:
+def _make_pool(config: Config, directory: RunDirectory, largest: int | None) -> SearchPool:
     backend = config.inference.backend
     if config.run.actors == 1 and backend == "inline":
         return LockstepPool(config)
-    largest = max(level.tasks[1] for level in config.curriculum.levels)
+    if largest is None:
+        raise DAGSchedError(
+            "a function that draws problems does not state their largest number of tasks: set its "
+            "attribute max_tasks"
+        )
     return ProcessPool(config, largest, backend=backend, explore=True, log_dir=directory.logs)
 
 

@@ -15,10 +15,12 @@ Modules and packages in reading order; each imports only from those before it:
 
 - the problem: ``errors``, ``kernels`` (numeric code, compiled by numba), ``parameters`` (what a
   family draws for each instance), ``workflow`` (a task graph without processors), ``instance``,
-  ``schedule``, ``platforms`` (processors for a workflow);
+  ``schedule``, ``platforms`` (processors for a workflow), ``parts`` (for training, validation and
+  test);
 - the rules: ``simulator``, ``actions``, ``features``, ``rewards``, ``durations`` (execution under
   noise), ``bounds``, ``critical`` (the tasks that decide the makespan);
-- problems and solutions: ``generators``, ``schedulers``, ``io``, ``render``, ``suites``;
+- problems and solutions: ``generators``, ``schedulers``, ``io``, ``specs`` (families as text),
+  ``render``, ``suites``;
 - the environment: ``sources`` (where the problems come from), ``observation``, ``env``, ``vector``
   (many environments at once), ``sb3`` (for Stable-Baselines3);
 - experiments: ``exact`` (CP-SAT), ``adversarial`` (instances on which a scheduler fails),

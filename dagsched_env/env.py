@@ -37,10 +37,11 @@ class DAGSchedEnv(gymnasium.Env[Any, Any]):
     the next ``reset``.
 
     Args:
-        instances: an ``Instance``, a file that ``dagsched_env.io.load`` reads, ``"suite:NAME"``, a
-            list of instances and files (one is drawn uniformly with ``np_random`` at each reset),
-            or a function ``rng -> Instance`` (called with ``np_random`` at each reset), such as a
-            generator. Default: Topcuoglu graphs, n = 20, p = 4.
+        instances: an ``Instance``; a file or folder that ``dagsched_env.io`` reads;
+            ``"suite:NAME"``; ``"family:NAME?parameter=value&…"`` (see ``dagsched_env.specs``); a
+            function ``rng -> Instance`` (called with ``np_random`` at each reset), such as a
+            generator; or a list of those (one is drawn uniformly with ``np_random`` at each
+            reset). Default: Topcuoglu graphs, n = 20, p = 4.
         action: ``"pair"``, ``Discrete(N·P)``, action t·P + q; ``"factored"``,
             ``MultiDiscrete([N, P])``; or ``"task"``, ``Discrete(N)``, placed where it finishes
             first.

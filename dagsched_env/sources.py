@@ -6,8 +6,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from dagsched_env import specs
 from dagsched_env.errors import DAGSchedError
-from dagsched_env.generators import TopcuogluGenerator
+from dagsched_env.generators import Mixture, TopcuogluGenerator
 from dagsched_env.instance import Instance
 
 __all__ = ["Draw", "InstanceList", "Instances", "Padding", "as_instance", "resolve_source"]
@@ -17,11 +18,14 @@ SUITE_PREFIX = "suite:"
 Draw: TypeAlias = Callable[[np.random.Generator], Instance]
 """Draws a problem. A ``dagsched_env.generators.Generator`` states the padded sizes too."""
 
-Instances: TypeAlias = Instance | str | Path | Sequence[Instance | str | Path] | Draw
-"""An ``Instance``; a file that ``dagsched_env.io.load`` reads; ``"suite:NAME"``, all instances of
-``dagsched_env.suites.load(NAME)``; a list of instances and files; or a function ``rng ->
-Instance``, such as a generator. Of a list, one is drawn uniformly. A stream of problems is
-``lambda rng: next(stream)``."""
+Instances: TypeAlias = Instance | str | Path | Draw | Sequence[Instance | str | Path | Draw]
+"""An ``Instance``; a SPEC; a function ``rng -> Instance``, such as a generator; or a list of them.
+
+A SPEC is a file that ``dagsched_env.io.load`` reads; a folder, all files of
+``dagsched_env.io.load_folder``; ``"suite:NAME"``, all instances of
+``dagsched_env.suites.load(NAME)``; or ``"family:NAME?parameter=value&…"``, see
+``dagsched_env.specs``. Of a list, one entry is drawn uniformly, then an instance of this entry. A
+stream of problems is ``lambda rng: next(stream)``."""
 
 
 class InstanceList:
@@ -96,20 +100,18 @@ def resolve_source(instances: Instances | None) -> Draw:
     """
     if instances is None:
         return TopcuogluGenerator(n_tasks=20, n_processors=4)
-    if callable(instances):
-        return instances
-    if isinstance(instances, str) and instances.startswith(SUITE_PREFIX):
-        from dagsched_env.suites import load
-
-        return InstanceList(load(instances.removeprefix(SUITE_PREFIX)))
-    if isinstance(instances, Instance | str | Path):
-        return InstanceList([as_instance(instances, "instances")])
+    if isinstance(instances, Instance | str | Path) or callable(instances):
+        return _resolve_one(instances, "instances")
     if not isinstance(instances, Sequence):
         raise DAGSchedError(
             f"instances is {type(instances).__name__}: give an Instance, a path, a list of those, "
             "or a function rng -> Instance"
         )
-    return InstanceList([as_instance(x, f"instances[{i}]") for i, x in enumerate(instances)])
+    members = [_resolve_one(x, f"instances[{i}]") for i, x in enumerate(instances)]
+    listed = [m.instances for m in members if isinstance(m, InstanceList) and len(m.instances) == 1]
+    if len(listed) == len(members):
+        return InstanceList([instance for (instance,) in listed])
+    return members[0] if len(members) == 1 else Mixture(members)
 
 
 def as_instance(value: Any, place: str) -> Instance:
@@ -125,6 +127,24 @@ def as_instance(value: Any, place: str) -> Instance:
 
         return load(value)
     raise DAGSchedError(f"{place} is {type(value).__name__}: give an Instance or a path")
+
+
+def _resolve_one(value: Any, place: str) -> Draw:
+    """The function that draws from an entry of a list."""
+    if callable(value):
+        draw: Draw = value
+        return draw
+    if isinstance(value, str) and value.startswith(specs.PREFIX):
+        return specs.parse_family(value)
+    if isinstance(value, str) and value.startswith(SUITE_PREFIX):
+        from dagsched_env.suites import load
+
+        return InstanceList(load(value.removeprefix(SUITE_PREFIX)))
+    if isinstance(value, str | Path) and Path(value).is_dir():
+        from dagsched_env.io import load_folder
+
+        return InstanceList(load_folder(value))
+    return InstanceList([as_instance(value, place)])
 
 
 def _size(source: Draw, what: str, given: int | None) -> int:

@@ -2,11 +2,10 @@
 
 import argparse
 import inspect
-from typing import Any
 
 import numpy as np
 
-from dagsched_env import io
+from dagsched_env import io, specs
 from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command, seed
 from dagsched_env.cli.inspection import read_schedule
 from dagsched_env.errors import DAGSchedError
@@ -15,7 +14,6 @@ from dagsched_env.platforms import PLATFORMS
 
 __all__ = ["add_commands"]
 
-PLATFORM = "unrelated"
 READABLE = [name for name, form in io.FORMATS.items() if form.read is not None]
 WRITABLE = [name for name, form in io.FORMATS.items() if form.write is not None]
 
@@ -39,16 +37,20 @@ def add_commands(commands: Commands) -> None:
         help=f"{', '.join(GENERATORS)}; default: %(default)s",
     )
     generate.add_argument(
-        "settings", nargs="*", metavar="KEY=VALUE", help="settings of the family, such as tiles=6"
+        "settings",
+        nargs="*",
+        metavar="KEY=VALUE",
+        help="parameters of the family and the platform, such as tiles=6, tiles=4..8 or gpus=1",
     )
+    generate.add_argument("--help-family", action="store_true", help="describe the family and exit")
     generate.add_argument(
-        "--help-family", action="store_true", help="print the settings of the family and exit"
+        "--list", action="store_true", help="list all families, platforms and parameters and exit"
     )
     generate.add_argument("--tasks", type=int, help="number of tasks, where the family takes it")
     generate.add_argument(
         "--platform",
         choices=list(PLATFORMS),
-        help=f"the machines, where the family takes them; default: {PLATFORM}",
+        help=f"the machines, where the family takes them; default: {specs.DEFAULT_PLATFORM}",
     )
     generate.add_argument("--processors", type=int, default=4, help="default: %(default)s")
     generate.add_argument(
@@ -94,64 +96,39 @@ def _convert(arguments: argparse.Namespace) -> None:
 
 
 def _generate(arguments: argparse.Namespace) -> None:
-    family = GENERATORS[arguments.family]
-    accepted = inspect.signature(family).parameters
     if arguments.help_family:
-        print(inspect.getdoc(family))
+        print(inspect.getdoc(GENERATORS[arguments.family]))
+        return
+    if arguments.list:
+        print(specs.table())
         return
     if arguments.out is None:
         raise DAGSchedError("--out is missing: name the file to write")
-    settings = dict(_setting(text) for text in arguments.settings)
-    if arguments.tasks is not None:
-        settings["n_tasks"] = arguments.tasks
-    for key in settings:
-        if key not in accepted or key == "platform":
-            known = ", ".join(name for name in accepted if name != "platform")
-            raise DAGSchedError(
-                f"{arguments.family} has no setting {key!r}: it has {known or 'none'}"
-            )
-    if arguments.platform is not None and "platform" not in accepted:
-        raise DAGSchedError(f"{arguments.family} makes its own machines: leave --platform out")
-    if "platform" in accepted:
-        settings["platform"] = _platform(arguments, arguments.platform or PLATFORM)
-    else:
-        settings |= _machine_settings(arguments, set(accepted) - set(settings))
-    instance = family(**settings)(np.random.default_rng(arguments.seed))
+    family = specs.make_family(arguments.family, _settings(arguments))
+    instance = family(np.random.default_rng(arguments.seed))
     io.save(instance, arguments.out)
     print(f"wrote {arguments.out}: {instance.n_tasks} tasks, {instance.n_edges} edges")
 
 
-def _platform(arguments: argparse.Namespace, name: str) -> Any:
-    platform = PLATFORMS[name]
-    accepted = set(inspect.signature(platform).parameters)
-    if arguments.beta is not None and "beta" not in accepted:
-        raise DAGSchedError(f"platform {name} has no --beta: leave it out")
-    return platform(**_machine_settings(arguments, accepted))
-
-
-def _machine_settings(arguments: argparse.Namespace, accepted: set[str]) -> dict[str, Any]:
-    """The options about machines that are accepted."""
+def _settings(arguments: argparse.Namespace) -> dict[str, str]:
+    """The parameters as texts: those of the options, and those written as KEY=VALUE."""
     options = {
-        "n_processors": arguments.processors,
-        "ccr": arguments.ccr,
+        "tasks": arguments.tasks,
+        "platform": arguments.platform,
         "beta": arguments.beta,
     }
-    return {k: v for k, v in options.items() if k in accepted and v is not None}
+    settings = {key: str(value) for key, value in options.items() if value is not None}
+    settings |= dict(_setting(text) for text in arguments.settings)
+    defaults = {"processors": arguments.processors, "ccr": arguments.ccr}
+    if "cpus" in settings:  # they determine the number of processors
+        del defaults["processors"]
+    there = specs.keys(arguments.family, settings.get("platform"))
+    return {key: str(value) for key, value in defaults.items() if key in there} | settings
 
 
-def _setting(text: str) -> tuple[str, Any]:
-    """Key and value of ``key=value``; the value is a number where possible, ``a,b`` a tuple."""
+def _setting(text: str) -> tuple[str, str]:
+    """Key and value of ``key=value``."""
     key, equals, value = text.partition("=")
     if not equals or not key:
         raise DAGSchedError(f"{text!r} is not a setting: write KEY=VALUE")
-    parts = tuple(_number(part) for part in value.split(","))
-    return key, parts if len(parts) > 1 else parts[0]
-
-
-def _number(text: str) -> int | float | str:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+    return specs.plain(key), value

@@ -25,7 +25,8 @@ In reading order:
 - ``qr``: tiled QR factorisation;
 - ``recipes``: scientific workflows from the recipes of wfcommons;
 - ``job_shop``: job shops, random and classic;
-- ``toy``: instances whose optimum is known.
+- ``toy``: instances whose optimum is known;
+- ``mixture``: one of several families, drawn for each instance.
 """
 
 from collections.abc import Callable
@@ -45,6 +46,7 @@ from dagsched_env.generators.job_shop import JobShopGenerator
 from dagsched_env.generators.laplace import LaplaceGenerator
 from dagsched_env.generators.layered import LayeredGenerator
 from dagsched_env.generators.lu import LUGenerator
+from dagsched_env.generators.mixture import Mixture
 from dagsched_env.generators.molecular_dynamics import MolecularDynamicsGenerator
 from dagsched_env.generators.qr import QRGenerator
 from dagsched_env.generators.recipes import RecipeGenerator
@@ -71,6 +73,7 @@ __all__ = [
     "LUGenerator",
     "LaplaceGenerator",
     "LayeredGenerator",
+    "Mixture",
     "MolecularDynamicsGenerator",
     "OutTreeGenerator",
     "QRGenerator",

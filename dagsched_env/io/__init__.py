@@ -55,10 +55,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Protocol
 
-from dagsched_env.errors import DAGSchedError, MissingExtraError
+from dagsched_env.errors import DAGSchedError, FormatError, MissingExtraError
 from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_folder, write_text
-from dagsched_env.io.csv_trio import FILES
+from dagsched_env.io.csv_trio import COMPUTATION, FILES
 from dagsched_env.io.formats import FORMATS, Format, by_suffix
 from dagsched_env.io.networkx_workflow import workflow_from_networkx
 from dagsched_env.io.numbers import MOST_PROCESSORS
@@ -78,6 +78,7 @@ __all__ = [
     "RandomPlatform",
     "bundled",
     "load",
+    "load_folder",
     "save",
     "workflow_from_networkx",
 ]
@@ -121,6 +122,28 @@ def load(
         raise type(error)(f"{path}: {_shortened(str(error))}") from None
 
 
+def load_folder(path: str | PathLike[str]) -> list[Instance]:
+    """Read all problems in a folder, sorted by file name; a CSV directory is one problem.
+
+    Files with a suffix of ``FORMATS`` have to be readable. Others are read where their content is
+    recognised, and left out where it is not. So are hidden files, formats that are only written,
+    and folders other than CSV directories.
+
+    Raises:
+        FormatError: a file is not in the format that its suffix promises.
+        DAGSchedError: there is nothing to read.
+        OSError: the folder or a file cannot be read.
+    """
+    folder = Path(path)
+    if _is_csv(folder):
+        return [load(folder)]
+    found = [_read_entry(entry) for entry in sorted(folder.iterdir(), key=lambda e: e.name)]
+    instances = [instance for instance in found if instance is not None]
+    if not instances:
+        raise DAGSchedError(f"{path}: no file in this folder can be read as an instance")
+    return instances
+
+
 def save(
     instance: Instance,
     path: str | PathLike[str],
@@ -152,6 +175,27 @@ def save(
         write_text(path, content)
     else:
         write_folder(path, content, replaceable=FILES)
+
+
+def _is_csv(path: Path) -> bool:
+    return path.is_dir() and (by_suffix(path.name) == "csv" or (path / COMPUTATION).exists())
+
+
+def _read_entry(path: Path) -> Instance | None:
+    """A file or CSV directory in a folder; None where it is to be left out."""
+    if path.name.startswith(".") or (path.is_dir() and not _is_csv(path)):
+        return None
+    promised = by_suffix(path.name)
+    if promised is not None and FORMATS[promised].read is None:
+        return None
+    if promised == "csv" and not path.is_dir():  # a single table is no problem
+        return None
+    try:
+        return load(path)
+    except FormatError:
+        if promised is None:
+            return None
+        raise
 
 
 def _shortened(message: str) -> str:

@@ -25,7 +25,7 @@ from dagsched_env.io.source import decoded
 from dagsched_env.kernels.arrays import Floats
 from dagsched_env.schedule import Schedule
 
-__all__ = ["FILES", "dump", "parse"]
+__all__ = ["COMPUTATION", "FILES", "dump", "parse"]
 
 COMPUTATION = "computation.csv"
 COMMUNICATION = "communication.csv"

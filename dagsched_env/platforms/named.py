@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from dagsched_env.parameters import Choices, WholeChoices
+from dagsched_env.errors import DAGSchedError
+from dagsched_env.parameters import Choices, WholeChoices, as_choices, check_choices
 from dagsched_env.platforms.clustered import Clustered
 from dagsched_env.platforms.cpu_gpu import CpuGpu
 from dagsched_env.platforms.model import PlatformModel
@@ -12,22 +13,48 @@ from dagsched_env.platforms.unrelated import Unrelated
 
 __all__ = ["PLATFORMS"]
 
+PROCESSORS = 4
+
 
 def _clustered(
-    n_processors: WholeChoices = 4, beta: Choices = 0.5, ccr: Choices = 1.0
+    n_processors: WholeChoices = PROCESSORS,
+    beta: Choices = 0.5,
+    ccr: Choices = 1.0,
+    n_clusters: WholeChoices = 2,
+    slowdown: Choices = 10.0,
+    latency_share: Choices = 0.1,
 ) -> PlatformModel:
-    return Clustered(Unrelated(n_processors, beta, ccr))
+    return Clustered(Unrelated(n_processors, beta, ccr), n_clusters, slowdown, latency_share)
+
+
+def _cpu_gpu(
+    n_processors: WholeChoices | None = None,
+    n_cpus: WholeChoices | None = None,
+    n_gpus: int = 1,
+    acceleration: tuple[float, float] = (0.5, 30.0),
+    ccr: Choices = 1.0,
+) -> PlatformModel:
+    """``CpuGpu``, whose size may also be given by the number of its CPUs."""
+    if n_cpus is not None:
+        if n_processors is not None:
+            raise DAGSchedError("n_processors and n_cpus are both given: leave one out")
+        check_choices("n_cpus", n_cpus, at_least=0, whole=True)
+        n_processors = tuple(int(cpus) + n_gpus for cpus in as_choices(n_cpus))
+    return CpuGpu(PROCESSORS if n_processors is None else n_processors, n_gpus, acceleration, ccr)
 
 
 def _restricted(
-    n_processors: WholeChoices = 4, beta: Choices = 0.5, ccr: Choices = 1.0
+    n_processors: WholeChoices = PROCESSORS,
+    beta: Choices = 0.5,
+    ccr: Choices = 1.0,
+    share: Choices = 0.5,
 ) -> PlatformModel:
-    return Restricted(Unrelated(n_processors, beta, ccr))
+    return Restricted(Unrelated(n_processors, beta, ccr), share)
 
 
 PLATFORMS: dict[str, Callable[..., PlatformModel]] = {
     "clustered": _clustered,
-    "cpu_gpu": CpuGpu,
+    "cpu_gpu": _cpu_gpu,
     "related": Related,
     "restricted": _restricted,
     "unrelated": Unrelated,

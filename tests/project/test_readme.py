@@ -33,7 +33,7 @@ def run(command: list[str], cwd: Path) -> str:
 
 def test_the_readme_has_what_it_promises() -> None:
     assert len(PYTHON_BLOCKS) == 4
-    assert len(COMMANDS) == 5
+    assert len(COMMANDS) == 6
 
 
 @pytest.mark.parametrize(

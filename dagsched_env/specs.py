@@ -1,0 +1,265 @@
+"""Families of instances as text: ``family:NAME?parameter=value&…``.
+
+Parameters of the platform stand beside those of the family::
+
+    family:cholesky?tiles=4..8&platform=cpu_gpu&cpus=3&gpus=1&ccr=1,2
+
+A value is a number, a range ``low..high`` or choices ``a,b,c``, drawn anew for each instance.
+Underscores in names may be hyphens, and ``n_`` in front of a parameter may be left out. ``table``
+lists all families, platforms and parameters. Such texts, files, folders and suites are the SPECs
+that ``dagsched_env.sources`` resolves.
+"""
+
+import difflib
+import inspect
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, get_args, get_type_hints
+
+from dagsched_env.errors import DAGSchedError
+from dagsched_env.generators import GENERATORS, Generator, Mixture
+from dagsched_env.parameters import Range
+from dagsched_env.platforms import PLATFORMS
+
+__all__ = ["DEFAULT_PLATFORM", "PREFIX", "keys", "make_family", "parse_family", "plain", "table"]
+
+PREFIX = "family:"
+DEFAULT_PLATFORM = "unrelated"
+
+MOST_VALUES = 10_000
+"""A range of choices, and a mixture, may have so many members."""
+
+REMEDY = "(dagsched generate --list shows all)"
+
+
+def parse_family(spec: str) -> Generator:
+    """The family that ``family:NAME?parameter=value&…`` describes.
+
+    Raises:
+        DAGSchedError: an unknown name, a value that cannot be read or is out of its range; the
+            message repeats the SPEC.
+    """
+    name, _, query = spec.removeprefix(PREFIX).partition("?")
+    settings: dict[str, str] = {}
+    try:
+        for part in query.split("&") if query else []:
+            key, equals, value = part.partition("=")
+            if not (key and equals and value):
+                raise DAGSchedError(f"{part!r} is not of the form parameter=value")
+            if key in settings:
+                raise DAGSchedError(f"{key!r} is given twice: write choices as {key}=a,b")
+            settings[key] = value
+        return make_family(name, settings)
+    except DAGSchedError as error:
+        raise DAGSchedError(f"{spec}: {error}") from None
+
+
+def make_family(name: str, settings: Mapping[str, str]) -> Generator:
+    """A family by its name and the texts of its parameters.
+
+    Choices of a parameter that is itself a range (``tiles=4,8``) give a mixture of families.
+
+    Args:
+        name: a key of ``GENERATORS``.
+        settings: parameter → text, among them ``platform`` and the parameters of the platform.
+
+    Raises:
+        DAGSchedError: an unknown name, a value that cannot be read or is out of its range.
+    """
+    name = _known("family", name, GENERATORS)
+    own = _parameters(GENERATORS[name])
+    texts = {plain(key): text for key, text in settings.items()}
+    machines = texts.pop("platform", None)
+    if not _takes_platform(name):
+        if machines is not None:
+            raise DAGSchedError(f"{name} makes its own machines: leave platform out")
+        _check_names(name, texts, own)
+        return _mixed(GENERATORS[name](**values) for values in _alternatives(own, texts))
+    platform = _known("platform", machines or DEFAULT_PLATFORM, PLATFORMS)
+    theirs = _parameters(PLATFORMS[platform])
+    _check_names(f"{name} on {platform}", texts, {**own, **theirs})
+    return _mixed(
+        GENERATORS[name](**values, platform=PLATFORMS[platform](**machine_values))
+        for values in _alternatives(own, texts)
+        for machine_values in _alternatives(theirs, texts)
+    )
+
+
+def keys(name: str, platform: str | None = None) -> set[str]:
+    """Parameters of a family, and of its platform if it takes one, as ``plain`` names.
+
+    Raises:
+        DAGSchedError: an unknown name.
+    """
+    name = _known("family", name, GENERATORS)
+    found = set(_parameters(GENERATORS[name]))
+    if _takes_platform(name):
+        machines = PLATFORMS[_known("platform", platform or DEFAULT_PLATFORM, PLATFORMS)]
+        found |= set(_parameters(machines))
+    return found
+
+
+def plain(key: str) -> str:
+    """The name of a parameter without hyphens and a leading ``n_``."""
+    return key.replace("-", "_").removeprefix("n_")
+
+
+def table() -> str:
+    """All families and platforms with their parameters and defaults, as text."""
+    blocks = []
+    for title, registry in (("family", GENERATORS), ("platform", PLATFORMS)):
+        width = max(map(len, registry))
+        lines = [f"{title:<{width}}  parameters with their defaults"]
+        for name, factory in registry.items():
+            shown = [p.shown for p in _parameters(factory).values()]
+            shown += ["platform=…"] if title == "family" and _takes_platform(name) else []
+            lines.append(f"{name:<{width}}  {'  '.join(shown)}".rstrip())
+        blocks.append("\n".join(lines))
+    blocks.append(
+        f"A family with platform=… takes a platform (default {DEFAULT_PLATFORM}) and its "
+        "parameters.\nA value is a number, a range low..high, or choices a,b,c:\n"
+        "  family:cholesky?tiles=4..8&platform=cpu_gpu&cpus=3&gpus=1&ccr=1,2"
+    )
+    return "\n\n".join(blocks)
+
+
+# -- parameters --------------------------------------------------------------------------------
+
+
+class _Parameter(NamedTuple):
+    """An argument of a family or platform."""
+
+    name: str
+    """Its name in Python; without ``n_`` it is the key in a SPEC."""
+    kind: str
+    """``range``, ``interval``, ``choices``, ``number`` or ``name``."""
+    default: Any
+
+    @property
+    def shown(self) -> str:
+        """As in the table: ``tiles=4..8``; the name alone without a default."""
+        key = self.name.removeprefix("n_")
+        if self.default is None:
+            return key
+        values = self.default if isinstance(self.default, tuple) else (self.default,)
+        between = ".." if self.kind in ("range", "interval") else ","
+        return f"{key}={between.join(v if isinstance(v, str) else f'{v:g}' for v in values)}"
+
+    def alternatives(self, text: str) -> list[Any]:
+        """The arguments that a text stands for; several of them are members of a mixture."""
+        parts = text.split(",")
+        if self.kind == "name":
+            return parts
+        if self.kind == "range":
+            return [self._bounds(part) if ".." in part else self._number(part) for part in parts]
+        if self.kind == "interval":
+            return [
+                self._bounds(part) if ".." in part else (self._number(part),) * 2 for part in parts
+            ]
+        values = [value for part in parts for value in self._expanded(part)]
+        if self.kind == "number":
+            return values
+        return [tuple(values) if len(values) > 1 else values[0]]
+
+    def _bounds(self, text: str) -> tuple[int | float, int | float]:
+        low, _, high = text.partition("..")
+        return self._number(low), self._number(high)
+
+    def _expanded(self, text: str) -> list[int | float]:
+        """A number, or all whole numbers of a range."""
+        if ".." not in text:
+            return [self._number(text)]
+        low, high = self._bounds(text)
+        if not (isinstance(low, int) and isinstance(high, int)):
+            raise DAGSchedError(
+                f"{self.name} is {text!r}: it takes single values, so list them: 0.5,1,2"
+            )
+        if not 0 <= high - low < MOST_VALUES:
+            raise DAGSchedError(
+                f"{self.name} is {text!r}: it needs low <= high, and at most {MOST_VALUES} values"
+            )
+        return list(range(low, high + 1))
+
+    def _number(self, text: str) -> int | float:
+        for kind in (int, float):
+            try:
+                return kind(text)
+            except ValueError:
+                continue
+        raise DAGSchedError(
+            f"{self.name} is {text!r}: write a number, a range low..high, or choices a,b,c"
+        )
+
+
+def _parameters(factory: Callable[..., Any]) -> dict[str, _Parameter]:
+    """Key in a SPEC → parameter; without ``platform``."""
+    hints = get_type_hints(factory)
+    found = [
+        _Parameter(name, _kind(hints[name]), argument.default)
+        for name, argument in inspect.signature(factory).parameters.items()
+        if name != "platform"
+    ]
+    return {plain(parameter.name): parameter for parameter in found}
+
+
+def _kind(hint: Any) -> str:
+    if hint == Range:
+        return "range"
+    if hint is str:
+        return "name"
+    if hint is int:
+        return "number"
+    if tuple[float, float] in (hint, *get_args(hint)):
+        return "interval"
+    return "choices"
+
+
+def _takes_platform(family: str) -> bool:
+    return "platform" in inspect.signature(GENERATORS[family]).parameters
+
+
+def _alternatives(
+    parameters: Mapping[str, _Parameter], texts: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """Arguments by name, for each combination of alternatives."""
+    given = [parameters[key] for key in texts if key in parameters]
+    values = [parameter.alternatives(texts[plain(parameter.name)]) for parameter in given]
+    if math.prod(map(len, values)) > MOST_VALUES:
+        raise DAGSchedError(f"more than {MOST_VALUES} combinations: give fewer choices")
+    for combination in itertools.product(*values):
+        yield {p.name: value for p, value in zip(given, combination, strict=True)}
+
+
+def _mixed(families: Iterable[Generator]) -> Generator:
+    members = list(families)
+    if len(members) == 1:
+        return members[0]
+    mixture: Any = Mixture(members)  # all members state their sizes, and so does the mixture
+    generator: Generator = mixture
+    return generator
+
+
+# -- names -------------------------------------------------------------------------------------
+
+
+def _known(what: str, name: str, registry: Mapping[str, Any]) -> str:
+    found = name.replace("-", "_")
+    if found not in registry:
+        raise DAGSchedError(f"no {what} {name!r}: {_suggestion(found, registry)} {REMEDY}")
+    return found
+
+
+def _check_names(place: str, texts: Iterable[str], known: Mapping[str, _Parameter]) -> None:
+    for key in texts:
+        if key not in known:
+            suggestion = _suggestion(key, known)
+            raise DAGSchedError(f"{place} has no parameter {key!r}: {suggestion} {REMEDY}")
+
+
+def _suggestion(name: str, known: Iterable[str]) -> str:
+    """``did you mean 'x'? There are …``."""
+    names = list(known)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    question = f"did you mean {close[0]!r}? " if close else ""
+    return question + (f"There are {', '.join(names)}" if names else "There are none")

@@ -1,0 +1,170 @@
+"""Training on any problems: from Python and from the shell, resumed from what the run records."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tomli_w
+
+import aerl_trainer
+from aerl_trainer import config as settings
+from aerl_trainer.cli import main
+from aerl_trainer.config import Config
+from aerl_trainer.reporting import read_metrics
+from aerl_trainer.training import TrainingResult
+from dagsched_env import io
+from dagsched_env.errors import DAGSchedError
+from dagsched_env.generators import CholeskyGenerator
+from dagsched_env.instance import Instance
+from dagsched_env.sources import Instances
+from helpers.small_runs import lockstep_config, problem, small_config
+
+TINY = {"validator": {"interval": 4, "instances": 3, "guided_simulations": 5}}
+STEPS = {"actors": 1, "max_steps": 4, "evaluation_simulations": 3}
+FAMILY = "family:cholesky?tiles=2..3&platform=cpu-gpu&cpus=2&gpus=1&ccr=1,2"
+
+
+def tiny(steps: int = 4) -> Config:
+    return lockstep_config(**TINY, run={**STEPS, "max_steps": steps})
+
+
+def train(source: Instances | None, path: Path, **options: object) -> TrainingResult:
+    run = aerl_trainer.train(source, run_dir=path, **{"config": tiny(), **options})  # type: ignore[arg-type]
+    assert run.directory == path
+    return run.result
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    paths = [tmp_path / f"{i}.json" for i in range(4)]
+    for i, path in enumerate(paths):
+        io.save(problem(6 + i, 2, seed=i), path)
+    return paths
+
+
+# -- from the shell ------------------------------------------------------------------------------
+
+
+def test_aerl_train_on_files_runs_and_resumes(
+    files: list[Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tiny.toml").write_text(tomli_w.dumps(settings.to_dict(tiny())))
+    flags = ["--run-dir", "run", "--config", "tiny.toml", "--set", "run.seed=4"]
+    assert main(["train", "--instances", *[f.name for f in files], *flags]) == 0
+    output = capsys.readouterr().out
+    assert "problems: 1 for validation, 1 for the test" in output
+    assert "test: 1 instances, 3 simulations each" in output
+    assert "heldout" not in output
+    saved = settings.load(tmp_path / "run" / "config.toml")
+    assert saved.curriculum.levels[0].instances == tuple(map(str, files))
+    monkeypatch.chdir("/")
+    flags = ["--resume", "--run-dir", str(tmp_path / "run"), "--set", "run.max_steps=8"]
+    assert main(["train", *flags]) == 0
+    found = read_metrics(tmp_path / "run" / "metrics.jsonl")
+    assert [r["step"] for r in found if r["kind"] == "train"] == list(range(1, 9))
+    assert [r["step"] for r in found if r["kind"] == "validation"] == [0, 4, 8]
+
+
+@pytest.mark.parametrize("word", ["list", "family:list"])
+def test_the_list_of_families(
+    word: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", "--instances", word]) == 0
+    output = capsys.readouterr().out
+    assert "cholesky" in output
+    assert "acceleration=0.5..30" in output
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("family:choleski", "did you mean 'cholesky'"),
+        ("suite:x", "no suite 'x'"),
+        ("nothing.json", "nothing.json"),
+        ("python:draw", "come from the Python function 'draw'"),
+    ],
+)
+def test_wrong_specs_are_named_and_nothing_is_made(
+    spec: str,
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for option in ("--instances", "--validate"):
+        assert main(["train", option, spec]) == 2
+        error = capsys.readouterr().err
+        assert message in error
+        assert error.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+# -- from Python ---------------------------------------------------------------------------------
+
+
+def test_a_run_goes_on_as_if_it_had_not_stopped(tmp_path: Path) -> None:
+    at_once = train(FAMILY, tmp_path / "once", config=tiny(8))
+    train(FAMILY, tmp_path / "twice", config=tiny(4))
+    again = train(None, tmp_path / "twice", resume=True, config=None, minutes=3)
+    assert again.steps == 4
+    settings_file = tmp_path / "twice" / "config.toml"
+    longer = settings_file.read_text().replace("max_steps = 4", "max_steps = 8")
+    settings_file.write_text(longer)
+    again = train(None, tmp_path / "twice", resume=True, config=None)
+    assert again.test == at_once.test
+    assert (again.steps, again.jobs) == (at_once.steps, at_once.jobs)
+    last = "checkpoints/last/model.safetensors"
+    assert (tmp_path / "once" / last).read_bytes() == (tmp_path / "twice" / last).read_bytes()
+
+
+def test_instances_are_kept_in_the_run(tmp_path: Path) -> None:
+    instances = [problem(5 + i, 2, seed=i) for i in range(3)]
+    result = train([*instances, FAMILY], tmp_path / "run", validate=problem(9, 3))
+    assert result.test
+    assert len(list((tmp_path / "run" / "instances").iterdir())) == 4
+    assert train(None, tmp_path / "run", resume=True, config=tiny(5)).steps == 5
+
+
+def test_functions_train_but_resume_only_with_the_function(tmp_path: Path) -> None:
+    def draw(rng: np.random.Generator) -> Instance:
+        return CholeskyGenerator(tiles=2)(rng)
+
+    train(draw, tmp_path / "run")
+    with pytest.raises(DAGSchedError, match="come from the Python function 'draw-0'"):
+        train(None, tmp_path / "run", resume=True, config=None)
+    assert train(draw, tmp_path / "run", resume=True, config=tiny(5)).steps == 5
+
+
+def test_processes_have_room_for_the_largest_problem(tmp_path: Path) -> None:
+    config = small_config(**TINY, run={**STEPS, "actors": 1})
+    result = train(
+        ["family:chains?chains=2&length=20", problem(44, 2)], tmp_path / "a", config=config
+    )
+    assert result.steps == 4
+    with pytest.raises(DAGSchedError, match="set its attribute max_tasks"):
+        train(lambda rng: problem(seed=int(rng.integers(99))), tmp_path / "b", config=config)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"), [(3, "int is no source of problems"), ([None], "NoneType is no source")]
+)
+def test_what_is_no_source(source: Instances, message: str, tmp_path: Path) -> None:
+    with pytest.raises(DAGSchedError, match=message):
+        train(source, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_directories_that_do_not_fit(tmp_path: Path) -> None:
+    with pytest.raises(DAGSchedError, match="holds no run to resume"):
+        train(FAMILY, tmp_path, resume=True)
+    (tmp_path / "config.toml").write_text("")
+    with pytest.raises(DAGSchedError, match="holds a run already"):
+        train(problem(), tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["config.toml"]
