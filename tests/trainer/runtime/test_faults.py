@@ -225,7 +225,7 @@ def test_a_guest_survives_the_actors() -> None:
 PARENT = """
 import sys
 if __name__ == "__main__":  # what stands before this is imported by every child
-    from trainer.runtime.test_faults import N_TASKS, OpenPool, config_of, replaced, task
+    from trainer.runtime.test_faults import N_TASKS, OpenPool, config_of, job, replaced
     endless = replaced(config_of(sys.argv[1]), "search", budget=10**6)
     pool = OpenPool(endless, N_TASKS, backend=sys.argv[1], explore=True)
     pool.submit(job(0), 1.0)

@@ -87,7 +87,7 @@ def talking_network(seed: int) -> Network:
 
 
 def searched_alone(network: Network, number: int = 0) -> TreeArrays:
-    """The same task in this process."""
+    """The same job in this process."""
     tree, _ = search_alone(
         job(number), TorchEvaluator(network), CONFIG.search, rollout_weight=0.5, explore=False
     )
