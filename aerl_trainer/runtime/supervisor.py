@@ -158,21 +158,23 @@ class Supervisor:
     def _replace_actor(self, actor: int) -> None:
         """Start another in place of a dead actor, and give it all searches that are not over."""
         self.slots.bury(actor)
-        self._count_death(self.crew.replace_actor(actor))
+        progressed = self.slots.progressed()  # before its successor takes its time to start
+        self._count_death(self.crew.replace_actor(actor), progressed)
         for index in self.slots.occupied():
             if not self.slots[index].tree.finished:
                 self._assign(index, actor)
 
     def _replace_worker(self, worker: int) -> None:
         """Start another in place of a dead inference worker, and tell it of all open jobs."""
-        self._count_death(self.crew.replace_worker(worker))
+        progressed = self.slots.progressed()
+        self._count_death(self.crew.replace_worker(worker), progressed)
         for index in self.slots.occupied():
             self._introduce(index, worker)
 
-    def _count_death(self, obituary: str) -> None:
+    def _count_death(self, obituary: str, progressed: bool) -> None:
         """End the run once children keep dying without progress."""
         self.restarts += 1
-        self._fruitless = 0 if self.slots.progressed() else self._fruitless + 1
+        self._fruitless = 0 if progressed else self._fruitless + 1
         if self._fruitless > FRUITLESS_DEATHS * len(self.crew):
             logs = self.crew.log_dir
             raise SearchPoolError(
