@@ -81,6 +81,10 @@ class SearchConfig:
     """What is backed up: the rewards along the path plus the leaf's value, or the value alone."""
     value_target: Literal["return", "rank"] = "return"
     """What the value head learns: the return to go, or the rank reward of the trajectory."""
+    rollout: Literal["policy", "list"] = "policy"
+    """Who completes a leaf at random: the fast policy, or list scheduling with noise."""
+    prior_temperature: float = 3.0
+    """By which the logits of the fast policy are divided to become priors."""
     trajectory_temperature: float = 0.2
     """Temperature of the policy that finishes sampled trajectories below the searched part."""
     incumbent_trajectory: bool = True
@@ -116,6 +120,8 @@ class SearchConfig:
         _require(self.c_puct_base > 0, "search.c_puct_base must be positive")
         for name in ("best_weight", "rollout_weight", "rollout_weight_end", "noise_fraction"):
             _require(0 <= getattr(self, name) <= 1, f"search.{name} must lie in [0, 1]")
+        _require(self.rollout in ("policy", "list"), 'search.rollout is "policy" or "list"')
+        _require(self.prior_temperature > 0, "search.prior_temperature must be positive")
         _require(self.trajectory_temperature > 0, "search.trajectory_temperature must be positive")
         _require(self.noise_concentration > 0, "search.noise_concentration must be positive")
         _require(self.rollout_decay_steps >= 0, "search.rollout_decay_steps must not be negative")

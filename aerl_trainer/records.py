@@ -19,6 +19,8 @@ class SearchJob:
     instance: Instance
     seed: int
     """Root of all randomness of its search."""
+    policy: npt.NDArray[np.float32] | None = None
+    """Weights of the fast policy, which guides the search; None = prior and rollouts by hand."""
 
 
 @dataclass(frozen=True)

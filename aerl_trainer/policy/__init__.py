@@ -6,5 +6,6 @@ In reading order:
 - ``context``: what the features need of an instance, and the work space of a rollout
 - ``scoring``: the pairs worth scoring, their features and logits
 - ``rollout``: schedules drawn by the policy, with the gradient of their log-probability
+- ``prior``: the policy as the prior of a tree search
 - ``fast``: ``FastPolicy``, for everybody who is no kernel
 """

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aerl_trainer.encoding.context import EncodingContext, encoding_context
-from aerl_trainer.policy.weights import HIDDEN, N_FEATURES
+from aerl_trainer.policy.weights import HIDDEN, N_FEATURES, N_WEIGHTS
 from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Floats, Ints, StateArrays, allocate_state
 
@@ -30,7 +30,7 @@ class PolicyContext(NamedTuple):
 
 
 class PolicyWorkspace(NamedTuple):
-    """Work space of one process for one size of problem. K = ``SHORT_LIST``."""
+    """Work space of one thread for one size of problem, and K pairs at most."""
 
     state: StateArrays
     arrival: Floats  # [n, p] of the inputs of a ready task (time)
@@ -41,12 +41,13 @@ class PolicyWorkspace(NamedTuple):
     least_total: Floats  # [n] EFT + OCT
     placed_data: Floats  # [n, p] input data of a task that lies on a processor
     load: Floats  # [p] execution time placed
-    tasks: Ints  # [K] ready tasks of highest rank_u
-    actions: Ints  # [K] task * p + processor of the short list
-    delays: Floats  # [K] its prior, with the sign changed and in units of R; increasing
+    tasks: Ints  # [SHORT_LIST] ready tasks of highest rank_u
+    actions: Ints  # [K] task * p + processor of the pairs that are scored
+    delays: Floats  # [K] their prior, with the sign changed and in units of R
     logits: Floats  # [K]
     x: npt.NDArray[np.float32]  # [K, N_FEATURES]
     hidden: npt.NDArray[np.float32]  # [K, HIDDEN]
+    no_gradient: npt.NDArray[np.float32]  # [0, N_WEIGHTS] for a rollout that needs none
 
 
 _contexts: WeakKeyDictionary[Instance, PolicyContext] = WeakKeyDictionary()
@@ -83,8 +84,8 @@ def _make_context(instance: Instance) -> PolicyContext:
     )
 
 
-def allocate_policy(n: int, p: int) -> PolicyWorkspace:
-    """Work space for problems of n tasks and p processors."""
+def allocate_policy(n: int, p: int, width: int = SHORT_LIST) -> PolicyWorkspace:
+    """Work space for n tasks, p processors and K = ``width`` pairs, at least ``SHORT_LIST``."""
     return PolicyWorkspace(
         state=allocate_state(n, p),
         arrival=np.zeros((n, p)),
@@ -96,9 +97,10 @@ def allocate_policy(n: int, p: int) -> PolicyWorkspace:
         placed_data=np.zeros((n, p)),
         load=np.zeros(p),
         tasks=np.zeros(SHORT_LIST, dtype=np.int64),
-        actions=np.zeros(SHORT_LIST, dtype=np.int64),
-        delays=np.zeros(SHORT_LIST),
-        logits=np.zeros(SHORT_LIST),
-        x=np.zeros((SHORT_LIST, N_FEATURES), dtype=np.float32),
-        hidden=np.zeros((SHORT_LIST, HIDDEN), dtype=np.float32),
+        actions=np.zeros(width, dtype=np.int64),
+        delays=np.zeros(width),
+        logits=np.zeros(width),
+        x=np.zeros((width, N_FEATURES), dtype=np.float32),
+        hidden=np.zeros((width, HIDDEN), dtype=np.float32),
+        no_gradient=np.zeros((0, N_WEIGHTS), dtype=np.float32),
     )

@@ -51,6 +51,7 @@ def roll_out_group(
     """
     for k in range(uniforms.shape[0]):
         reset(f.c.g, w.state)
+        begin(f, w, w.state)
         wanted = k < gradients.shape[0]
         if wanted:
             for j in range(gradients.shape[1]):
@@ -75,7 +76,7 @@ def roll_out(
 
     Args:
         f: the problem.
-        w: scratch.
+        w: its caches are those of ``s``, by ``begin`` or ``follow``.
         s: the partial schedule; completed.
         weights: of the policy.
         uniforms: ``[n]`` a number for each placement of the schedule, in [0, 1), or ``GREEDY``.
@@ -87,7 +88,6 @@ def roll_out(
     """
     g = f.c.g
     p = g.comp.shape[1]
-    begin(f, w, s)
     while s.counts[1] > 0:
         count = short_list(f, w, s)
         score(f, w, s, weights, count)

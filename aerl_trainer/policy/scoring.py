@@ -7,6 +7,7 @@ cached: a step costs O(ready tasks + scored pairs), and few pairs are scored.
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 from aerl_trainer.encoding.candidates import INSERTION
 from aerl_trainer.encoding.context import EncodingContext
@@ -28,7 +29,7 @@ from dagsched_env.kernels.graph.communication import communication
 from dagsched_env.kernels.jit import borrowing, inlined
 from dagsched_env.kernels.state.timeline import earliest_slot
 
-__all__ = ["begin", "follow", "scale_of", "score", "short_list"]
+__all__ = ["begin", "follow", "scale_of", "score", "short_list", "take_pairs"]
 
 # Columns, as constants of the kernels.
 EFT_DELAY = index_of("policy", "eft_delay")
@@ -92,10 +93,13 @@ def follow(
     for i in range(before - 1):
         t = s.ready[i]
         start = w.start[t, q]
-        if start == np.inf or start + f.c.g.comp[t, q] <= placed_start:
+        if start == np.inf:
             continue
+        # Before the other case: of two tasks without duration one is behind the other.
         if placed_finish <= start:
             w.gap[t, q] = min(w.gap[t, q], start - placed_finish)
+            continue
+        if start + f.c.g.comp[t, q] <= placed_start:
             continue
         _fit(f, w, s, t, q)
         _summarise(f, w, t)
@@ -109,7 +113,7 @@ def short_list(f: PolicyContext, w: PolicyWorkspace, s: StateArrays) -> int:
 
     Args:
         f: the problem.
-        w: its caches; ``actions`` and ``delays`` are written.
+        w: its caches; ``actions`` and ``delays``, which increase, are written.
         s: the state, not terminal.
 
     Returns:
@@ -147,17 +151,46 @@ def short_list(f: PolicyContext, w: PolicyWorkspace, s: StateArrays) -> int:
 
 
 @borrowing
-def score(
-    f: PolicyContext, w: PolicyWorkspace, s: StateArrays, weights: Weights, count: int
+def take_pairs(
+    f: PolicyContext,
+    w: PolicyWorkspace,
+    s: StateArrays,
+    actions: npt.NDArray[np.int32],
+    count: int,
 ) -> None:
-    """Write features, hidden units and logits of the short list.
+    """Have pairs of the caller's choice scored instead of the short list.
 
     Args:
         f: the problem.
-        w: its caches and its short list; the last three arrays are written.
+        w: its caches; ``actions`` and ``delays`` are written.
+        s: the state, not terminal.
+        actions: ``[count or more]`` legal pairs ``t * p + q``.
+        count: how many, at most K.
+    """
+    c = f.c
+    p = c.g.comp.shape[1]
+    top = 0.0
+    for i in range(s.counts[1]):
+        top = max(top, c.rank_u[s.ready[i]])
+    for k in range(count):
+        t, q = actions[k] // p, actions[k] % p
+        total = w.start[t, q] + c.g.comp[t, q] + c.oct[t, q]
+        w.actions[k] = actions[k]
+        w.delays[k] = (total - w.least_total[t] + top - c.rank_u[t]) / c.rank_scale
+
+
+@borrowing
+def score(
+    f: PolicyContext, w: PolicyWorkspace, s: StateArrays, weights: Weights, count: int
+) -> None:
+    """Write features, hidden units and logits of the listed pairs.
+
+    Args:
+        f: the problem.
+        w: its caches, ``actions`` and ``delays``; the last three arrays are written.
         s: the state.
         weights: of the policy.
-        count: from ``short_list``.
+        count: how many pairs are listed.
     """
     _describe(f, w, s, count)
     scale = scale_of(weights)

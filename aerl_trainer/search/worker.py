@@ -1,5 +1,7 @@
 """One actor's share of a search: gather leaves, evaluate them, back them up."""
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -13,6 +15,17 @@ from aerl_trainer.encoding.states import (
     allocate_workspace,
     encode_state,
 )
+from aerl_trainer.policy.context import (
+    SHORT_LIST,
+    PolicyContext,
+    PolicyWorkspace,
+    allocate_policy,
+    policy_context,
+)
+from aerl_trainer.policy.prior import write_prior
+from aerl_trainer.policy.rollout import GREEDY, roll_out
+from aerl_trainer.policy.scoring import begin
+from aerl_trainer.policy.weights import N_WEIGHTS, Weights
 from aerl_trainer.records import SearchJob
 from aerl_trainer.search.answers import take_answers
 from aerl_trainer.search.leaves import LeafBatch, leaves_around, pruning_bound
@@ -71,9 +84,14 @@ class SearchWorker:
         self._shape = n, p = job.instance.comp.shape
         self._workspace = allocate_workspace(n, p)
         self._path = np.zeros(n, dtype=np.int64)
+        self._guide = _guide_of(job, config, network)
         self._best_rollout = allocate_state(n, p)
         self._rng = generator(job.seed, "actor", actor)
         self._noise = self._rng.standard_normal(NOISE_LENGTH + n + n * p)
+        self._uniforms = NO_NOISE
+        if self._guide.rollout:
+            draws = self._rng.random(NOISE_LENGTH + n)
+            self._uniforms = np.concatenate([draws, np.full(n, GREEDY)])
         self._rules = _rules(config, job.seed, explore)
         self._noisy_root = explore and config.root_selection == "puct"
 
@@ -124,8 +142,11 @@ class SearchWorker:
         """Fill the mini-batch for the journalled paths, and ``_best_rollout`` from its best."""
         leaves, config = self._leaves, self._config
         offsets = self._rng.integers(NOISE_LENGTH, size=count)
+        if self._guide.rollout and self._begins_with_root:
+            offsets[0] = NOISE_LENGTH + self._shape[0]
         prepare_leaves(
             self._problem,
+            self._guide,
             self.tree.arrays,
             self._actor,
             count,
@@ -134,6 +155,7 @@ class SearchWorker:
             self._best_rollout,
             leaves,
             self._noise,
+            self._uniforms,
             offsets,
             config.min_prior,
             # Without a network v is the list completion, which is encoded with the features.
@@ -156,13 +178,44 @@ class SearchWorker:
                 "learner.learning_rate"
             )
 
+    @property
+    def _begins_with_root(self) -> bool:
+        """Row 0 of the mini-batch is the root."""
+        return bool(self.tree.arrays.journal_edge[self._actor, 0] == NO_EDGE)
+
     def _root_noise(self) -> Floats:
         """Dirichlet noise if row 0 is the root, the same for every actor; else nothing."""
-        if not self._noisy_root or self.tree.arrays.journal_edge[self._actor, 0] != NO_EDGE:
+        if not self._noisy_root or not self._begins_with_root:
             return NO_NOISE
         k = int(self._leaves.states.n_candidates[0])
         rng = generator(self._job.seed, "root-noise")
         return rng.dirichlet(np.full(k, self._config.noise_concentration / k))
+
+
+class Guide(NamedTuple):
+    """What the fast policy does in a search."""
+
+    context: PolicyContext
+    workspace: PolicyWorkspace
+    weights: Weights
+    prior: bool
+    """It gives the prior."""
+    prior_temperature: float
+    rollout: bool
+    """It draws the rollouts; that of the root is its greedy schedule."""
+
+
+def _guide_of(job: SearchJob, config: SearchConfig, network: bool) -> Guide:
+    """Without a policy in the job it does nothing; a network has its own prior."""
+    guided, (n, p) = job.policy is not None, job.instance.comp.shape
+    return Guide(
+        policy_context(job.instance),
+        allocate_policy(n, p, max(config.max_children, SHORT_LIST)),
+        np.zeros(N_WEIGHTS, dtype=np.float32) if job.policy is None else job.policy,
+        prior=guided and not network,
+        prior_temperature=config.prior_temperature,
+        rollout=guided and config.rollout == "policy",
+    )
 
 
 def _rules(config: SearchConfig, seed: int, explore: bool) -> Rules:
@@ -208,6 +261,7 @@ def state_after(c: EncodingContext, t: TreeArrays, edge: int, s: StateArrays, pa
 @borrowing
 def prepare_leaves(
     problem: SearchProblem,
+    guide: Guide,
     t: TreeArrays,
     actor: int,
     count: int,
@@ -216,6 +270,7 @@ def prepare_leaves(
     best_rollout: StateArrays,
     leaves: LeafBatch,
     noise: Floats,
+    uniforms: Floats,
     offsets: npt.NDArray[np.int64],
     min_prior: float,
     features: bool,
@@ -224,6 +279,7 @@ def prepare_leaves(
 
     Args:
         problem: what is searched.
+        guide: the fast policy, and what it does.
         t: the tree.
         actor: whose journal names the leaves.
         count: leaves in the journal.
@@ -231,8 +287,10 @@ def prepare_leaves(
         path: ``[n]`` work space.
         best_rollout: out: the complete schedule of the best rollout of the mini-batch.
         leaves: out: encoded states, pruning bounds and makespans of the rollouts.
-        noise: standard normals.
-        offsets: ``[count]`` where the noise of each rollout begins, ``n + n * p`` numbers long.
+        noise: standard normals, for rollouts by list scheduling.
+        uniforms: numbers in [0, 1), for rollouts by the policy.
+        offsets: ``[count]`` where the numbers of each rollout begin: ``n + n * p`` normals or ``n``
+            others.
         min_prior: as of ``encode_state``.
         features: as of ``encode_state``.
     """
@@ -243,6 +301,19 @@ def prepare_leaves(
         s = w.state
         state_after(c, t, t.journal_edge[actor, b], s, path)
         encode_state(c, w, s, leaves.states, b, min_prior, features)
+        live = not leaves.states.terminal[b]
+        if live and (guide.prior or guide.rollout):
+            begin(guide.context, guide.workspace, s)
+        if live and guide.prior:
+            write_prior(
+                guide.context,
+                guide.workspace,
+                s,
+                guide.weights,
+                guide.prior_temperature,
+                leaves.states,
+                b,
+            )
         if leaves.states.terminal[b]:
             leaves.pruning_bound[b] = s.totals[0]
         else:
@@ -250,10 +321,23 @@ def prepare_leaves(
                 problem.floor, problem.tail, problem.least_tail, s.processor, s.bound
             )
         copy_state(s, w.completion)
-        draws = noise[offsets[b] : offsets[b] + n + n * p]
-        makespan = complete(
-            c.g, w.completion, c.rank_u, c.oct, problem.rollout_sigma, draws, INSERTION
-        )
+        first = offsets[b]
+        if not live:
+            makespan = s.totals[0]
+        elif guide.rollout:
+            makespan = roll_out(
+                guide.context,
+                guide.workspace,
+                w.completion,
+                guide.weights,
+                uniforms[first : first + n],
+                guide.workspace.no_gradient,
+            )
+        else:
+            draws = noise[first : first + n + n * p]
+            makespan = complete(
+                c.g, w.completion, c.rank_u, c.oct, problem.rollout_sigma, draws, INSERTION
+            )
         leaves.rollout_makespan[b] = makespan
         if makespan < least:
             least = makespan

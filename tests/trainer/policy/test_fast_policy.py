@@ -47,7 +47,20 @@ def some_weights(seed: int = 0) -> Weights:
 @given(instances(max_tasks=8, max_processors=3), st.integers(0, 2**32 - 1))
 def test_the_caches_are_those_of_a_fresh_start(instance: Instance, seed: int) -> None:
     """After every placement, and the short list is that of the sorted pairs."""
-    rng, (n, p) = np.random.default_rng(seed), instance.comp.shape
+    check_caches(instance, np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_the_caches_of_tasks_without_duration(seed: int) -> None:
+    """Several of them begin at the same time."""
+    rng = np.random.default_rng(seed)
+    edges = [(i, j) for i in range(8) for j in range(i + 1, 8) if rng.random() < 0.25]
+    comp = rng.integers(0, 3, (8, 2)).astype(float)
+    check_caches(Instance(comp=comp, edges=edges, data=rng.integers(0, 3, len(edges))), rng)
+
+
+def check_caches(instance: Instance, rng: np.random.Generator) -> None:
+    n, p = instance.comp.shape
     f, w, fresh = policy_context(instance), allocate_policy(n, p), allocate_policy(n, p)
     s = w.state
     reset(f.c.g, s)

@@ -1,0 +1,38 @@
+"""The fast policy as the prior over the candidates of a state."""
+
+from aerl_trainer.encoding.states import EncodedStates
+from aerl_trainer.policy.context import PolicyContext, PolicyWorkspace
+from aerl_trainer.policy.scoring import score, take_pairs
+from aerl_trainer.policy.weights import Weights
+from dagsched_env.kernels.arrays import StateArrays
+from dagsched_env.kernels.jit import borrowing
+
+__all__ = ["write_prior"]
+
+
+@borrowing
+def write_prior(
+    f: PolicyContext,
+    w: PolicyWorkspace,
+    s: StateArrays,
+    weights: Weights,
+    temperature: float,
+    states: EncodedStates,
+    b: int,
+) -> None:
+    """Replace the prior logits of an encoded state by those of the policy.
+
+    Args:
+        f: the problem.
+        w: its caches are those of ``s``; room for as many pairs as a state has candidates.
+        s: the state, not terminal.
+        weights: of the policy.
+        temperature: by which the logits are divided, > 0.
+        states: its row ``b`` is the encoded ``s``; ``prior_logits`` are replaced.
+        b: the row.
+    """
+    count = states.n_candidates[b]
+    take_pairs(f, w, s, states.candidates[b], count)
+    score(f, w, s, weights, count)
+    for k in range(count):
+        states.prior_logits[b, k] = w.logits[k] / temperature
