@@ -18,6 +18,7 @@ TRAIN_FLAGS := \
 	$(if $(MINUTES),--minutes '$(MINUTES)') \
 	$(if $(ACTORS),--actors '$(ACTORS)') \
 	$(if $(SEED),--seed '$(SEED)') \
+	$(if $(INSTANCES),--instances $(foreach spec,$(INSTANCES),'$(spec)')) \
 	$(if $(CONFIG),--config '$(CONFIG)') \
 	$(if $(filter 1 yes true,$(RESUME)),--resume)
 
@@ -47,7 +48,7 @@ $(KERNELS): $(STAMP) $(shell grep -rlE '^@(kernel|borrowing|inlined)' dagsched_e
 	@$(BIN)/aerl warm-up
 	@touch $@
 
-train: $(KERNELS) ## train AERL-DS: MINUTES, RUN (name under runs/), ACTORS, SEED, CONFIG, RESUME=1
+train: $(KERNELS) ## train AERL-DS: MINUTES, RUN (name under runs/), INSTANCES, ACTORS, SEED, CONFIG, RESUME=1
 	@$(BIN)/aerl train $(TRAIN_FLAGS)
 
 test: $(KERNELS) ## run all tests

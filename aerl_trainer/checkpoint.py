@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 FORMAT = "aerl-checkpoint"
-VERSION = 2
+VERSION = 3
 MANIFEST = "state.json"
 ARRAYS = "arrays.npz"
 

@@ -6,27 +6,26 @@ import sys
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, NamedTuple
 
 import tyro
 from rich.console import Console
-from rich.progress import track
+from rich.progress import Progress
 
 from aerl_trainer import __version__
 from aerl_trainer import config as settings
-from aerl_trainer.config import Config, ConfigError
-from aerl_trainer.evaluation import SUITES
-from aerl_trainer.evaluation import evaluate as evaluate_policies
+from aerl_trainer.config import Config, ConfigError, CurriculumConfig
+from aerl_trainer.evaluation import evaluate as evaluate_policy
 from aerl_trainer.launch import new_run_directory, with_specs
-from aerl_trainer.learning.learner import make_network
 from aerl_trainer.policies import Policy, load_policy
+from aerl_trainer.problems import listed
+from aerl_trainer.records import EvaluationRow
 from aerl_trainer.reporting import RunDirectory, learning_curve, print_table
 from aerl_trainer.runtime.warm_up import warm_up as compile_kernels
 from aerl_trainer.solver import solve as solve_instance
 from aerl_trainer.training import TrainingResult
 from aerl_trainer.training import train as run_training
-from dagsched_env import io, specs, suites
-from dagsched_env.compare import Row
+from dagsched_env import io, specs
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_text
@@ -35,6 +34,7 @@ __all__ = ["main"]
 
 EXIT_ERROR, EXIT_INTERRUPTED = 2, 130
 GANTT_TRACE = "montage"
+HELDOUT = "suite:heldout"
 LIST = ("list", f"{specs.PREFIX}list")
 Specs = Annotated[tuple[str, ...], tyro.conf.arg(metavar="SPEC ...")]
 
@@ -82,7 +82,7 @@ def train(
     validate: Specs = (),
     set: Annotated[tuple[str, ...], tyro.conf.arg(metavar="KEY=VALUE ...")] = (),
 ) -> None:
-    """Train a network, then compare it with classic schedulers on problems it has not seen.
+    """Train a policy, then compare it with classic schedulers on problems it has not seen.
 
     Args:
         config: TOML file of settings; what it leaves out keeps its default.
@@ -119,28 +119,31 @@ def train(
 @app.command
 def evaluate(
     checkpoint: Path,
-    suite: tuple[str, ...] = SUITES,
+    instances: Specs = (HELDOUT,),
+    count: int = 40,
     simulations: int = 1000,
+    budget: float = 0.1,
     seed: int = 0,
+    out: Annotated[Path | None, tyro.conf.arg(name="json")] = None,
 ) -> None:
-    """Compare a trained network with classic schedulers and with its untrained self.
+    """Compare a trained policy with classic schedulers and with search and solve without it.
 
     Args:
         checkpoint: a run directory or a checkpoint in it.
-        suite: names of suites, or files of instances.
-        simulations: per instance.
-        seed: of the searches.
+        instances: the problems, as for `aerl train`: files, folders, suite:NAME,
+            family:NAME?parameter=value&..., all in one table.
+        count: problems to draw of each family.
+        simulations: of a search, per instance.
+        budget: seconds of solve, per instance, with the policy and without.
+        seed: of families, samples and searches.
+        out: write the table to this file.
     """
     policy = load_policy(checkpoint)
-    names = [name for name in suite if name in suites.SUITES]
-    files = [name for name in suite if name not in suites.SUITES]
-    sets = {name: suites.load(name) for name in names}
-    if files:
-        sets["files"] = [io.load(file) for file in files]
-    console = Console()
-    for name, instances in sets.items():
-        rows = _compare(name, instances, policy, simulations, seed, console)
-        print_table(rows, _title(name, len(instances), simulations), console=console)
+    problems = listed(instances, count=count, seed=seed)
+    chosen = Settings(simulations, budget, seed)
+    rows = _compare(" ".join(instances), problems, policy, chosen, Console())
+    if out is not None:
+        write_text(out, _as_json({"rows": [dataclasses.asdict(row) for row in rows]}))
 
 
 @app.command
@@ -220,54 +223,65 @@ def _final_report(
 
     The problems are those that the SPECs of the run have left for the test, or both suites.
     """
-    policy = load_policy(directory.path)
-    simulations = config.run.evaluation_simulations
-    names = ["test"] if result.test else SUITES
-    results = {}
-    for name in names:
-        instances = result.test or suites.load(name)
-        rows = _compare(name, instances, policy, simulations, config.run.seed, console)
-        print_table(rows, _title(name, len(instances), simulations), console=console)
-        results[name] = [dataclasses.asdict(row) for row in rows]
-    write_text(directory.path / "results.json", json.dumps(results, indent=2) + "\n")
+    policy, run = load_policy(directory.path), config.run
+    sets = {"test": result.test} if result.test else {}
+    if config.curriculum == CurriculumConfig():
+        sets[HELDOUT] = tuple(listed([HELDOUT], count=1, seed=0))
+    chosen = Settings(run.evaluation_simulations, run.evaluation_budget_s, run.seed)
+    results = {
+        name: {
+            "rows": [
+                dataclasses.asdict(row)
+                for row in _compare(name, instances, policy, chosen, console)
+            ]
+        }
+        for name, instances in sets.items()
+    }
+    write_text(directory.path / "results.json", _as_json(results))
     learning_curve(directory.metrics_file, directory.path / "learning_curve.png")
     trace = result.test[0] if result.test else io.load(GANTT_TRACE)
-    best = solve_instance(trace, simulations=simulations, checkpoint=policy, seed=config.run.seed)
+    best = solve_instance(
+        trace, simulations=run.evaluation_simulations, checkpoint=policy, seed=run.seed
+    )
     best.schedule.plot(directory.path / "gantt.png", trace)
     console.print(f"learning curve  {directory.path / 'learning_curve.png'}")
     console.print(f"Gantt chart     {directory.path / 'gantt.png'}  ({trace.name})")
+
+
+class Settings(NamedTuple):
+    """Of an evaluation."""
+
+    simulations: int
+    budget_s: float
+    seed: int
 
 
 def _compare(
     name: str,
     instances: Sequence[Instance],
     policy: Policy,
-    simulations: int,
-    seed: int,
+    chosen: Settings,
     console: Console,
-) -> list[Row]:
-    """The rows of one table, with a progress bar while they are made."""
-    untrained = Policy(make_network(policy.config), policy.config, 1.0)
-    policies = {"untrained network + search": untrained, "trained network + search": policy}
-    steps = iter(
-        track(
-            range(len(instances) * (len(policies) + 2)),
-            description=f"evaluating {name}",
-            console=console,
-            transient=True,
+) -> list[EvaluationRow]:
+    """Make and print the rows of one table, with a progress bar while they are made."""
+    with Progress(console=console, transient=True) as bar:
+        task = bar.add_task(f"evaluating on {name}")
+        rows = evaluate_policy(
+            instances,
+            policy,
+            **chosen._asdict(),
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
+    title = (
+        f"{name}: {len(instances)} instances; search {chosen.simulations} simulations, "
+        f"solve {chosen.budget_s:g} s each"
     )
-    return evaluate_policies(
-        instances,
-        policies,
-        simulations=simulations,
-        seed=seed,
-        progress=lambda _done, _total: cast(None, next(steps, None)),
-    )
+    print_table(rows, title, console=console)
+    return rows
 
 
-def _title(suite: str, count: int, simulations: int) -> str:
-    return f"{suite}: {count} instances, {simulations} simulations each"
+def _as_json(value: object) -> str:
+    return json.dumps(value, indent=2) + "\n"
 
 
 def _say_what_next(directory: RunDirectory, console: Console) -> None:

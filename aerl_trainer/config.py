@@ -19,6 +19,7 @@ __all__ = [
     "LearnerConfig",
     "LevelConfig",
     "NetworkConfig",
+    "PolicyConfig",
     "ReplayConfig",
     "RunConfig",
     "SearchConfig",
@@ -204,6 +205,29 @@ class NetworkConfig:
 
 
 @dataclass(frozen=True)
+class PolicyConfig:
+    """How the fast policy learns."""
+
+    instances: int = 16
+    """Rank groups of a gradient step."""
+    schedules: int = 32
+    """Schedules of a group that the policy draws itself."""
+    learning_rate: float = 0.01
+    """Of Adam at the start; it falls linearly to 0 over the run."""
+    average: float = 0.98
+    """Share of the old averaged weights that a step keeps; the averaged ones are used."""
+    ratio_clip: float = 1.0
+    """Most that the importance ratio of a decision counts, where a tree drew the schedule."""
+
+    def __post_init__(self) -> None:
+        _require(self.instances >= 1, "policy.instances must be at least 1")
+        _require(self.schedules >= 2, "policy.schedules must be at least 2")
+        for name in ("learning_rate", "ratio_clip"):
+            _require(getattr(self, name) > 0, f"policy.{name} must be positive")
+        _require(0 <= self.average < 1, "policy.average must lie in [0, 1)")
+
+
+@dataclass(frozen=True)
 class ReplayConfig:
     """Prioritised replay (Schaul et al. 2016)."""
 
@@ -237,8 +261,12 @@ class ReplayConfig:
 
 @dataclass(frozen=True)
 class LearnerConfig:
-    """Optimisation."""
+    """What is learned from, and how the network learns."""
 
+    groups: Literal["rollouts", "tree", "both"] = "both"
+    """Schedules that the fast policy learns from: its own, those of the shared trees, or both."""
+    network: bool = False
+    """Train the network too, and have it evaluate the leaves of the trees."""
     batch_size: int = 64
     learning_rate: float = 1e-3
     weight_decay: float = 1e-4
@@ -246,15 +274,19 @@ class LearnerConfig:
     value_coefficient: float = 1.0
     entropy_coefficient: float = 0.001
     rank_temperature: float = 1.0
-    """τ of the softmax over normalised makespans."""
+    """τ of the softmax over normalised makespans, for the fast policy and the network."""
     steps_per_job: float = 4.0
-    """Upper limit of learner steps per finished job (the replay ratio)."""
+    """Upper limit of steps per finished job (the replay ratio), where the run has search jobs."""
     publish_interval: int = 20
     """Steps between publications of the weights to the inference workers."""
     checkpoint_interval: int = 500
     """Steps between checkpoints."""
 
     def __post_init__(self) -> None:
+        _require(
+            self.groups in ("rollouts", "tree", "both"),
+            'learner.groups is "rollouts", "tree" or "both"',
+        )
         for name in ("batch_size", "publish_interval", "checkpoint_interval"):
             _require(getattr(self, name) >= 1, f"learner.{name} must be at least 1")
         for name in ("learning_rate", "gradient_clip", "rank_temperature", "steps_per_job"):
@@ -318,10 +350,32 @@ class LevelConfig:
         )
 
 
-DEFAULT_LEVELS = (
-    LevelConfig(tasks=(10, 20), processors=(3, 4), ccr=(0.5, 1.0, 2.0, 5.0), threshold=1.02),
-    LevelConfig(tasks=(20, 40), processors=(3, 4, 6), ccr=(0.5, 1.0, 2.0, 5.0), threshold=0.95),
+MACHINES = "processors=3..8&ccr=0.1,0.5,1,2,5,10&beta=0.25,0.5,1,1.5"
+TOPCUOGLU = "topcuoglu?tasks=20..60"
+GRAPHS = (
+    *(TOPCUOGLU, TOPCUOGLU, TOPCUOGLU),
+    "daggen?tasks=20..60&fat=0.3,0.5",
+    "erdos_renyi?tasks=20..60&probability=0.07,0.1,0.15,0.2",
+    "layered?layers=4..8&width=4..7",
+    "series_parallel?tasks=20..60",
+    "stencil?width=4..7&steps=5..8",
+    "fork_join?phases=1..5&width=4..10&length=1..2",
+    "chains?chains=4..8&length=4..7",
+    "in_tree?levels=4..5&degree=2",
+    "out_tree?levels=4..5&degree=2",
+    "cholesky?tiles=4..6",
+    "gaussian_elimination?size=6..10",
+    "fft?points=4,8",
+    "laplace?size=5..7",
+    "lu?tiles=3..4",
 )
+MIXTURE = (
+    *(f"family:{graph}&{MACHINES}" for graph in GRAPHS),
+    "family:cholesky?tiles=4..5&platform=cpu_gpu&processors=3..8&ccr=0.1,0.5,1,2,5",
+)
+"""What is trained on where nothing else is said: one of these is drawn uniformly."""
+
+DEFAULT_LEVELS = (LevelConfig(threshold=1.0, instances=MIXTURE),)
 
 
 @dataclass(frozen=True)
@@ -373,6 +427,8 @@ class RunConfig:
     seed: int = 0
     evaluation_simulations: int = 1000
     """Simulations per instance in the final table."""
+    evaluation_budget_s: float = 0.1
+    """Time of ``solve`` per instance in the final table."""
 
     def __post_init__(self) -> None:
         _require(self.minutes > 0, "run.minutes must be positive")
@@ -381,12 +437,14 @@ class RunConfig:
         _require(1 <= self.trees_in_flight <= 16, "run.trees_in_flight must lie in [1, 16]")
         _require(self.seed >= 0, "run.seed must not be negative")
         _require(self.evaluation_simulations >= 1, "run.evaluation_simulations must be at least 1")
+        _require(self.evaluation_budget_s > 0, "run.evaluation_budget_s must be positive")
 
 
 @dataclass(frozen=True)
 class Config:
     """Everything that defines a run."""
 
+    policy: PolicyConfig = field(default_factory=PolicyConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
     inference: InferenceConfig = field(default_factory=InferenceConfig)
     network: NetworkConfig = field(default_factory=NetworkConfig)
@@ -395,6 +453,11 @@ class Config:
     curriculum: CurriculumConfig = field(default_factory=CurriculumConfig)
     validator: ValidatorConfig = field(default_factory=ValidatorConfig)
     run: RunConfig = field(default_factory=RunConfig)
+
+    @property
+    def has_jobs(self) -> bool:
+        """Actors search trees during training: something learns from them."""
+        return self.learner.network or self.learner.groups != "rollouts"
 
 
 def load(path: Path) -> Config:

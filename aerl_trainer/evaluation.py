@@ -1,51 +1,120 @@
-"""The table at the end of a run: classic schedulers against search with and without training."""
+"""The table at the end of a run: what a policy adds, alone, in a search and in ``solve``."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
+import numpy as np
+
+from aerl_trainer import seeding
 from aerl_trainer.policies import Policy
+from aerl_trainer.records import EvaluationRow
 from aerl_trainer.solver import solve
-from dagsched_env.compare import Row, compare, summarise
+from dagsched_env.compare import compare, count_wins
 from dagsched_env.instance import Instance
+from dagsched_env.kernels.arrays import Floats
 from dagsched_env.schedule import Schedule
-from dagsched_env.schedulers import SCHEDULERS, best_of_portfolio
+from dagsched_env.schedulers import CONSTRUCTIVE, SCHEDULERS
 
-__all__ = ["SUITES", "evaluate"]
+__all__ = ["contestants", "evaluate"]
 
-SUITES = ("heldout", "workflows_small")
-"""What a policy is measured on when nothing else is asked for."""
+SAMPLES = 32
+REFERENCE = "heft"
+_Scheduler = Callable[[Instance], Schedule]
 
 
 def evaluate(
     instances: Sequence[Instance],
-    policies: dict[str, Policy],
+    policy: Policy,
     *,
     simulations: int,
+    budget_s: float,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
-) -> list[Row]:
+) -> list[EvaluationRow]:
     """Compare on the same instances; every schedule is validated.
 
     Args:
-        instances: the problems.
-        policies: name of the row → network to search with.
-        simulations: per instance and policy.
-        seed: of the searches.
+        instances: the problems, at least one.
+        policy: what has been trained.
+        simulations: of a search, per instance; it is not followed by annealing.
+        budget_s: of ``solve``, per instance, with the policy and without: everything included.
+        seed: of samples, searches and annealing.
         progress: called with (done, total) after each schedule.
 
     Returns:
-        Rows ``heft``, ``best scheduler``, then one per policy.
+        Rows ``heft``, ``best_single`` (the constructive scheduler with the least mean ratio to
+        HEFT on these instances), ``portfolio`` (the best of them for each instance), ``policy``,
+        ``policy_sampled_32``, and searches and ``solve`` without and with the policy.
     """
+    classic = {name: SCHEDULERS[name] for name in CONSTRUCTIVE}
+    rivals = contestants(policy, simulations=simulations, budget_s=budget_s, seed=seed)
+    for scheduler in rivals.values():
+        scheduler(instances[0])  # loads the kernels, which is not to be timed
+    result = compare(instances, {**classic, **rivals}, progress)
+    makespans = {name: np.array(values) for name, values in result.makespans.items()}
+    ms = {name: 1000.0 * float(np.mean(values)) for name, values in result.seconds.items()}
+    heft = makespans[REFERENCE]
+    portfolio: Floats = np.min([makespans[name] for name in classic], axis=0)
+    best = min(classic, key=lambda name: float(_ratios(makespans[name], heft).mean()))
 
-    def searcher(policy: Policy) -> Callable[[Instance], Schedule]:
-        return lambda instance: (
-            solve(
-                instance, simulations=simulations, checkpoint=policy, anneal=False, seed=seed
-            ).schedule
+    def row(
+        name: str, values: Floats, milliseconds: float, member: str | None = None
+    ) -> EvaluationRow:
+        wins, ties, losses = count_wins(values.tolist(), heft.tolist())
+        return EvaluationRow(
+            scheduler=name,
+            member=member,
+            vs_heft=float(_ratios(values, heft).mean()),
+            vs_portfolio=float(_ratios(values, portfolio).mean()),
+            wins=wins,
+            ties=ties,
+            losses=losses,
+            ms=milliseconds,
         )
 
-    contestants: dict[str, Callable[[Instance], Schedule]] = {
-        "heft": SCHEDULERS["heft"],
-        "best scheduler": best_of_portfolio,
-        **{name: searcher(policy) for name, policy in policies.items()},
+    return [
+        row(REFERENCE, heft, ms[REFERENCE]),
+        row("best_single", makespans[best], ms[best], best),
+        row("portfolio", portfolio, sum(ms[name] for name in classic)),
+        *(row(name, makespans[name], ms[name]) for name in rivals),
+    ]
+
+
+def contestants(
+    policy: Policy, *, simulations: int, budget_s: float, seed: int
+) -> dict[str, _Scheduler]:
+    """The rows of ``evaluate`` that are not classic schedulers, by name.
+
+    Args:
+        policy: what has been trained.
+        simulations: of a search.
+        budget_s: of ``solve``.
+        seed: of samples, searches and annealing.
+    """
+
+    def sampled(instance: Instance) -> Schedule:
+        rng = seeding.generator(seed, "samples")
+        return policy.fast.best_of(instance, SAMPLES, rng)
+
+    def search(instance: Instance, checkpoint: Policy | None) -> Schedule:
+        return solve(
+            instance, simulations=simulations, checkpoint=checkpoint, anneal=False, seed=seed
+        ).schedule
+
+    def solved(instance: Instance, checkpoint: Policy | None) -> Schedule:
+        return solve(instance, budget_s=budget_s, checkpoint=checkpoint, seed=seed).schedule
+
+    return {
+        "policy": policy.fast.schedule,
+        f"policy_sampled_{SAMPLES}": sampled,
+        "search_untrained": partial(search, checkpoint=None),
+        "search_trained": partial(search, checkpoint=policy),
+        "solve_untrained": partial(solved, checkpoint=None),
+        "solve_trained": partial(solved, checkpoint=policy),
     }
-    return summarise(compare(instances, contestants, progress).makespans, instances)
+
+
+def _ratios(values: Floats, reference: Floats) -> Floats:
+    """Two makespans of 0 are equal."""
+    safe = np.where(reference > 0, reference, 1.0)
+    return np.where(reference > 0, values / safe, np.where(values > 0, np.inf, 1.0))

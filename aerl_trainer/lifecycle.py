@@ -1,7 +1,9 @@
 """The life of a search job: drawn, searched, sampled, replayed, learned from."""
 
 import threading
+from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,33 +12,39 @@ import numpy.typing as npt
 from aerl_trainer import seeding
 from aerl_trainer.config import Config
 from aerl_trainer.curriculum import Curriculum
-from aerl_trainer.learning.experiences import make_experiences
+from aerl_trainer.learning.experiences import group_of, make_experiences
 from aerl_trainer.learning.learner import Learner
 from aerl_trainer.nn.evaluator import TorchEvaluator
 from aerl_trainer.nn.network import Network
-from aerl_trainer.records import SearchJob, SearchReport
+from aerl_trainer.policy.fast import FastPolicy
+from aerl_trainer.records import SearchJob, SearchReport, TreeGroup
 from aerl_trainer.runtime.pool import SearchPool
-from aerl_trainer.search.trajectories import sample_trajectories
+from aerl_trainer.search.trajectories import Completion, complete_by_network, sample_trajectories
 
 __all__ = ["LifecycleThread", "JobLifecycle"]
 
+MOST_GROUPS = 64
+"""Trees that wait for the fast policy to learn from them; older ones are forgotten."""
+
 
 class JobLifecycle:
-    """Keeps the pool busy and turns finished trees into experiences.
+    """Keeps the pool busy and turns finished trees into what is learned from.
 
     Args:
         config: of the run.
         pool: grows the trees.
-        learner: receives the experiences.
         curriculum: draws the problems.
+        learner: of the network, receives the experiences; None if there is no network.
     """
 
     def __init__(
-        self, config: Config, pool: SearchPool, learner: Learner, curriculum: Curriculum
+        self, config: Config, pool: SearchPool, curriculum: Curriculum, learner: Learner | None
     ) -> None:
         self._config, self._pool = config, pool
         self._learner, self._curriculum = learner, curriculum
         self._evaluator = TorchEvaluator(Network(config.network))
+        self._guide = FastPolicy()
+        self._groups: deque[TreeGroup] = deque(maxlen=MOST_GROUPS)
         self._fresh: tuple[npt.NDArray[np.float32], int] | None = None
         self.submitted = 0
         """Jobs drawn so far; also the number of the next one."""
@@ -49,23 +57,41 @@ class JobLifecycle:
         self._fresh = (weights, version)
         self._pool.publish(weights)
 
+    def guide(self, policy: FastPolicy) -> None:
+        """Have this policy guide the searches that begin from now on."""
+        self._guide = policy
+
+    @property
+    def waiting_groups(self) -> int:
+        """Trees that the fast policy has not learned from yet."""
+        return len(self._groups)
+
+    def take_groups(self, most: int) -> list[TreeGroup]:
+        """The oldest of them, which are forgotten here."""
+        return [self._groups.popleft() for _ in range(min(most, len(self._groups)))]
+
     def advance(self, timeout: float) -> SearchReport | None:
         """Fill the pool and harvest at most one finished tree; None if there was none in time."""
         while self._pool.free > 0:
-            self._pool.submit(self._draw_job(), self._learner.rollout_weight)
+            weight = 1.0 if self._learner is None else self._learner.rollout_weight
+            self._pool.submit(self._draw_job(), weight)
         finished = self._pool.wait(timeout)
         if finished is None:
             return None
-        self._load_fresh()
+        instance = finished.job.instance
+        rng = seeding.generator(finished.job.seed, "trajectories")
         trajectories = sample_trajectories(
-            finished.job.instance,
+            instance,
             finished.tree.arrays,
-            self._evaluator,
+            self._completion(finished.job, rng),
             self._config.search,
-            seeding.generator(finished.job.seed, "trajectories"),
+            rng,
         )
         self._pool.release(finished)
-        self._learner.add(make_experiences(finished.job.instance, trajectories, self._config))
+        if self._learner is not None:
+            self._learner.add(make_experiences(instance, trajectories, self._config))
+        if self._config.learner.groups != "rollouts":
+            self._groups.append(group_of(instance, trajectories))
         self.simulations += finished.report.simulations
         self.finished += 1
         return finished.report
@@ -78,6 +104,20 @@ class JobLifecycle:
         """Go on behind the last job that was learned from."""
         self.finished = self.submitted = int(record["finished"])
         self.simulations = int(record["simulations"])
+
+    def _completion(self, job: SearchJob, rng: np.random.Generator) -> Completion:
+        """Who goes on below the searched part: the network, or the policy that guided the job."""
+        if self._learner is None:
+            assert job.policy is not None
+            return partial(FastPolicy(job.policy).complete, job.instance, rng=rng)
+        self._load_fresh()
+        return partial(
+            complete_by_network,
+            job.instance,
+            evaluator=self._evaluator,
+            config=self._config.search,
+            rng=rng,
+        )
 
     def _load_fresh(self) -> None:
         """Take what was published last.
@@ -94,7 +134,8 @@ class JobLifecycle:
         # "task" was the word for a job: another name here would change what a seed means.
         rng = seeding.generator(self._config.run.seed, "task", self.submitted)
         instance = self._curriculum.make_instance(rng)
-        job = SearchJob(self.submitted, instance, seed=int(rng.integers(2**31)))
+        seed = int(rng.integers(2**31))
+        job = SearchJob(self.submitted, instance, seed, policy=self._guide.weights)
         self.submitted += 1
         return job
 
@@ -130,6 +171,10 @@ class LifecycleThread(threading.Thread):
         """Sleep until a job is finished, at most ``timeout`` s; raises what ended the thread."""
         self._progress.wait(timeout)
         self._progress.clear()
+        self.check()
+
+    def check(self) -> None:
+        """Raise what has ended the thread, if anything has."""
         if self.error is not None:
             raise self.error
 

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from aerl_trainer.config import Config
 from aerl_trainer.inference.metrics import InferenceTotals, rates_between
-from aerl_trainer.records import EvalReport, SearchReport, TrainReport
+from aerl_trainer.records import EvalReport, PolicyReport, SearchReport, TrainReport
 from aerl_trainer.reporting import MetricsLog, Progress, RunDirectory, Status
 from aerl_trainer.runtime.pool import PoolStats
 
@@ -43,6 +43,7 @@ class RunObserver:
         self._started = time.monotonic()
         self._earlier_s = 0.0
         self._lock = Lock()
+        self._schedules = 0
         self._mark: tuple[float, int, PoolStats] = (self._started, 0, stats())
 
     @property
@@ -66,9 +67,10 @@ class RunObserver:
 
     def __enter__(self) -> "RunObserver":
         self._progress.__enter__()
-        backend = self._stats().backend
-        self._directory.note("inference", backend)
-        self._progress.message(f"inference: {backend}")
+        if self._config.learner.network:
+            backend = self._stats().backend
+            self._directory.note("inference", backend)
+            self._progress.message(f"inference: {backend}")
         return self
 
     def __exit__(
@@ -81,10 +83,16 @@ class RunObserver:
         if self._log is not None:
             self._log.close()
 
-    def trained(self, report: TrainReport, jobs: int) -> None:
-        """One learner step."""
+    def improved(self, report: PolicyReport) -> None:
+        """One step of the fast policy."""
+        self._record("policy", **dataclasses.asdict(report))
+        self._schedules += report.schedules
+        self._show(step=report.step, schedules=self._schedules, spread=report.relative_spread)
+
+    def trained(self, report: TrainReport) -> None:
+        """One step of the network."""
         self._record("train", **dataclasses.asdict(report))
-        self._show(step=report.step, jobs=jobs, loss=report.loss)
+        self._show(loss=report.loss)
 
     def searched(self, report: SearchReport, step: int, counters: _Counters) -> None:
         """One finished tree.
@@ -109,7 +117,14 @@ class RunObserver:
             level: of the curriculum after it.
         """
         self._record("validation", promoted=promoted, **dataclasses.asdict(report))
-        self._show(step=report.step, slr_vs_heft=report.slr_vs_heft, level=level)
+        self._show(
+            step=report.step,
+            policy=report.slr_vs_heft,
+            sampled=report.sampled_vs_heft,
+            guided=report.guided_vs_heft,
+            portfolio=report.portfolio_vs_heft,
+            level=level,
+        )
         if promoted:
             self._progress.message(
                 f"step {report.step}: level {report.level + 1} mastered, on to level {level + 1}"

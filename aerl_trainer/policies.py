@@ -1,4 +1,4 @@
-"""A trained network with the settings that it was trained under."""
+"""A trained policy with the settings that it was trained under."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -10,24 +10,28 @@ from aerl_trainer.config import Config
 from aerl_trainer.encoding.evaluator import Evaluator, PriorEvaluator
 from aerl_trainer.nn.evaluator import TorchEvaluator
 from aerl_trainer.nn.network import Network
+from aerl_trainer.policy.fast import FastPolicy
+from dagsched_env.errors import DAGSchedError
 
 __all__ = ["Policy", "evaluator_of", "load_policy", "rollout_weight_of"]
 
 
 class Policy(NamedTuple):
-    """What a search needs of a training run."""
+    """What a training run has learned."""
 
-    network: Network
+    fast: FastPolicy
+    network: Network | None
+    """None where the run has trained none."""
     config: Config
     rollout_weight: float
     """λ at the end of training."""
 
 
 def load_policy(directory: str | Path) -> Policy:
-    """Read the network of a checkpoint, a run directory, or its ``checkpoints`` folder.
+    """Read a checkpoint, a run directory, or its ``checkpoints`` folder.
 
-    Of a run, the ``last`` checkpoint is taken: ``best`` is the best of the greedy policy, which
-    says little about how well a network guides the search.
+    Of a run the ``last`` checkpoint is taken: its fast policy is the last one that has passed the
+    paired test.
 
     Raises:
         CheckpointError: there is no checkpoint, or it cannot be read.
@@ -36,22 +40,26 @@ def load_policy(directory: str | Path) -> Policy:
     saved = checkpoints.load(source)
     try:
         config = settings.from_dict(saved.state["config"])
-        network = Network(config.network)
-        network.load_state_dict(saved.tensors["model"])
-        return Policy(network, config, float(saved.state["rollout_weight"]))
-    except (KeyError, TypeError, RuntimeError) as error:
+        fast = FastPolicy(saved.tensors["policy"]["weights"].numpy())
+        network = None
+        if "model" in saved.tensors:
+            network = Network(config.network)
+            network.load_state_dict(saved.tensors["model"])
+        return Policy(fast, network, config, float(saved.state["rollout_weight"]))
+    except (KeyError, TypeError, RuntimeError, DAGSchedError) as error:
         reason = str(error).splitlines()[0]
         raise CheckpointError(f"{source}: not the checkpoint of a run: {reason}") from None
 
 
 def evaluator_of(policy: Policy | None) -> Evaluator:
-    """The network of a policy in this process; None = the hand-made prior."""
-    return PriorEvaluator() if policy is None else TorchEvaluator(policy.network)
+    """The network of a policy in this process, if it has one."""
+    network = None if policy is None else policy.network
+    return PriorEvaluator() if network is None else TorchEvaluator(network)
 
 
 def rollout_weight_of(policy: Policy | None) -> float:
     """λ of a search; a value head that has learned rank rewards knows nothing of makespans."""
-    if policy is None or policy.config.search.value_target == "rank":
+    if policy is None or policy.network is None or policy.config.search.value_target == "rank":
         return 1.0
     return policy.rollout_weight
 

@@ -24,7 +24,7 @@ from dagsched_env.instance import Instance
 from dagsched_env.parts import LEAST, Parts, split_instances
 from dagsched_env.sources import Draw, InstanceList, Instances, as_instance, resolve_source
 
-__all__ = ["PYTHON", "Problems"]
+__all__ = ["PYTHON", "Problems", "listed"]
 
 PYTHON = "python:"
 """Begins the SPEC of a function, which only the Python program that made it can give again."""
@@ -171,6 +171,27 @@ class Problems:
         rows = itertools.zip_longest(*(drawn(n, draw) for n, draw in enumerate(draws)))
         problems = (problem for row in rows for problem in row if problem is not None)
         return list(itertools.islice(problems, self._count))
+
+
+def listed(specs: Sequence[str], *, count: int, seed: int) -> list[Instance]:
+    """The problems that SPECs name, each once: all of files and suites, some of families.
+
+    Args:
+        specs: see ``dagsched_env.sources``.
+        count: of each family.
+        seed: of the families, from streams that training does not use.
+
+    Raises:
+        DAGSchedError: a SPEC cannot be resolved.
+    """
+    found: list[Instance] = []
+    for number, draw in enumerate(_resolved(specs, {})):
+        if isinstance(draw, InstanceList):
+            found += draw.instances
+        else:
+            streams = (seeding.generator(seed, "listed", number, i) for i in range(count))
+            found += [draw(rng) for rng in streams]
+    return _different(found)
 
 
 class _Excluding:

@@ -7,7 +7,17 @@ import numpy.typing as npt
 
 from dagsched_env.instance import Instance
 
-__all__ = ["EvalReport", "Experience", "SearchJob", "SearchReport", "TrainReport", "Trajectory"]
+__all__ = [
+    "EvalReport",
+    "EvaluationRow",
+    "Experience",
+    "PolicyReport",
+    "SearchJob",
+    "SearchReport",
+    "TrainReport",
+    "Trajectory",
+    "TreeGroup",
+]
 
 
 @dataclass(frozen=True)
@@ -54,8 +64,25 @@ class Trajectory:
     """Per searched state from the root: the actions ``t * p + q`` that the search considered."""
     policies: tuple[npt.NDArray[np.float32], ...]
     """Per searched state: the visit distribution over its candidates."""
+    probabilities: npt.NDArray[np.float64]
+    """``[n]`` of each action where it was drawn: its share of the visits, or by the policy that
+    went on below. An action that nothing drew, as the best schedule's below the searched part, has
+    1."""
     makespan: float
     """True makespan from the deterministic simulator (time)."""
+
+
+@dataclass(frozen=True)
+class TreeGroup:
+    """The trajectories of one finished tree, as the fast policy learns from them."""
+
+    instance: Instance
+    actions: npt.NDArray[np.int64]
+    """``[K, n]`` actions ``t * p + q`` in the order of placement."""
+    probabilities: npt.NDArray[np.float64]
+    """``[K, n]`` as of ``Trajectory``."""
+    makespans: npt.NDArray[np.float64]
+    """``[K]`` (time)."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +107,26 @@ class Experience:
 
 
 @dataclass(frozen=True)
+class PolicyReport:
+    """One gradient step on the fast policy."""
+
+    step: int
+    groups: int
+    """Rank groups of the step, each of one problem."""
+    trees: int
+    """Groups with trajectories of a shared tree."""
+    schedules: int
+    """Of all groups."""
+    relative_spread: float
+    """Standard deviation of the makespans of a group over their mean, mean over the groups."""
+    scale: float
+    """Sharpness s of the policy."""
+    gradient_norm: float
+
+
+@dataclass(frozen=True)
 class TrainReport:
-    """One step of the learner."""
+    """One step of the network."""
 
     step: int
     loss: float
@@ -92,13 +137,36 @@ class TrainReport:
 
 
 @dataclass(frozen=True)
+class EvaluationRow:
+    """One scheduler over all instances of a set."""
+
+    scheduler: str
+    member: str | None
+    """Which one it is, if ``scheduler`` names a choice."""
+    vs_heft: float
+    """Mean over instances of makespan / HEFT's makespan."""
+    vs_portfolio: float
+    """Mean over instances of makespan / the best constructive scheduler's makespan."""
+    wins: int
+    """Instances with a shorter schedule than HEFT's."""
+    ties: int
+    losses: int
+    ms: float
+    """Mean wall time of an instance (ms)."""
+
+
+@dataclass(frozen=True)
 class EvalReport:
-    """One validation on a fixed set: of the greedy policy, and of the search that it guides."""
+    """One validation on a fixed set: of the fast policy, and of the search that it guides."""
 
     step: int
     level: int
     slr_vs_heft: float
-    """Mean over instances of makespan / HEFT's makespan."""
+    """One greedy pass: mean over instances of makespan / HEFT's makespan."""
+    sampled_vs_heft: float
+    """Mean of the best of 32 sampled schedules and the greedy one / HEFT's makespan."""
+    portfolio_vs_heft: float
+    """Mean of the best constructive scheduler's makespan / HEFT's: what to beat."""
     ratio_to_best: float
     """Mean over instances of makespan / best scheduler's makespan."""
     mean_slr: float
@@ -107,4 +175,8 @@ class EvalReport:
     losses: int
     seconds_per_instance: float
     guided_vs_heft: float
-    """Mean of the makespan of a short search guided by the network / HEFT's makespan."""
+    """Mean of the makespan of a short guided search / HEFT's makespan."""
+    network_vs_heft: float | None
+    """As ``slr_vs_heft``, for the network's greedy policy; None without a network."""
+    accepted: bool
+    """The weights have passed the paired test, and guide the searches from now on."""

@@ -1,4 +1,4 @@
-"""Anytime solver: tree search, alone or guided by a trained network, then annealing."""
+"""Anytime solver: list schedules and a policy's samples, tree search, then annealing."""
 
 import dataclasses
 import math
@@ -24,6 +24,10 @@ from dagsched_env.schedulers.simulated_annealing import Cooling, MoveRules, run_
 __all__ = ["SolveResult", "solve"]
 
 DEFAULT_SIMULATIONS = 10_000
+SAMPLES, SAMPLES_AT_ONCE = 32, 4
+"""Schedules that a policy draws before the search."""
+SAMPLES_SHARE = 0.1
+"""Most of a time budget that they take."""
 SEARCH_SHARE = 0.05
 """Of a time budget; the rest anneals the schedule that the tree has found."""
 MOVES_PER_SIMULATION = 20
@@ -83,8 +87,8 @@ def solve(
             are threads of this one; with several, call this under ``if __name__ == "__main__"``,
             as the processes import the main module. They take a second or more to start, and no
             part in a tree search that is over by then.
-        checkpoint: a checkpoint or run directory, or a loaded ``Policy``; None searches with the
-            hand-made prior.
+        checkpoint: a checkpoint or run directory, or a loaded ``Policy``, whose samples join the
+            list schedules, and which guides the search; None searches with the hand-made prior.
         anneal: False spends the whole budget on the tree search and leaves its schedule as it is.
         seed: of all randomness.
 
@@ -97,8 +101,10 @@ def solve(
     policy = checkpoint if isinstance(checkpoint, Policy | None) else load_policy(checkpoint)
     config = _solve_config(policy, budget_s, simulations, actors)
     clock = _Clock(None if budget_s is None else started + budget_s, anneal)
+    known = _first_schedule(instance, policy, clock.left_s, seed)
     search = _search_by_itself if actors == 1 else search_together
-    found = search(SearchJob(0, instance, seed), policy, config, clock.spent)
+    job = SearchJob(0, instance, seed, policy=None if policy is None else policy.fast.weights)
+    found = search(job, policy, known, config, clock.spent)
     schedule = found.schedule
     if anneal and found.lower_bound < cut_off(schedule.makespan):
         schedule = _improve(instance, found, clock.left_s, seed, actors)
@@ -147,8 +153,33 @@ class _Clock:
         return None if self._deadline is None else self._deadline - time.perf_counter()
 
 
+def _first_schedule(
+    instance: Instance, policy: Policy | None, left_s: float | None, seed: int
+) -> Schedule:
+    """The best of the classic schedulers, the policy's greedy schedule and its samples.
+
+    Where time is the budget, the samples have a tenth of it at most.
+    """
+    best = best_of_portfolio(instance)
+    if policy is None:
+        return best
+    end = None if left_s is None else time.perf_counter() + SAMPLES_SHARE * left_s
+    rng = generator(seed, "samples")
+    found = policy.fast.schedule(instance)
+    for _ in range(SAMPLES // SAMPLES_AT_ONCE):
+        best = min(best, found, key=lambda schedule: schedule.makespan)
+        if end is not None and time.perf_counter() >= end:
+            break
+        found = policy.fast.best_of(instance, SAMPLES_AT_ONCE, rng)
+    return min(best, found, key=lambda schedule: schedule.makespan)
+
+
 def _search_by_itself(
-    job: SearchJob, policy: Policy | None, config: Config, spent: Callable[[], float]
+    job: SearchJob,
+    policy: Policy | None,
+    known: Schedule,
+    config: Config,
+    spent: Callable[[], float],
 ) -> Found:
     tree, _ = search_alone(
         job,
@@ -156,7 +187,7 @@ def _search_by_itself(
         config.search,
         rollout_weight=rollout_weight_of(policy),
         explore=False,
-        incumbent=best_of_portfolio(job.instance),
+        incumbent=known,
         spent=spent,
     )
     return found_in(tree, job.instance)

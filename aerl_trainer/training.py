@@ -1,4 +1,4 @@
-"""A training run: learner, job lifecycle, validator and curriculum at work together."""
+"""A training run: learners, job lifecycle, validator and curriculum at work together."""
 
 import contextlib
 import signal
@@ -10,15 +10,17 @@ from typing import Any, NamedTuple
 
 import torch
 
-from aerl_trainer import checkpoint
+from aerl_trainer import checkpoint, seeding
 from aerl_trainer import config as settings
+from aerl_trainer.checkpoint import Checkpoint
 from aerl_trainer.config import Config
 from aerl_trainer.curriculum import Curriculum
-from aerl_trainer.learning.learner import Learner
+from aerl_trainer.learning.learner import Learner, make_network
+from aerl_trainer.learning.policy_gradient import PolicyGradient
 from aerl_trainer.lifecycle import JobLifecycle, LifecycleThread
 from aerl_trainer.nn.evaluator import TorchEvaluator
-from aerl_trainer.nn.network import Network
 from aerl_trainer.observers import RunObserver
+from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.problems import Problems
 from aerl_trainer.records import SearchReport
 from aerl_trainer.reporting import RunDirectory
@@ -88,7 +90,7 @@ def train(
         run.loop(stop)
         run.save("last")
         return TrainingResult(
-            run.learner.steps,
+            run.steps,
             run.lifecycle.finished,
             stop.requested,
             tuple(problems.test),
@@ -116,75 +118,127 @@ class _Run:
         stack: contextlib.ExitStack,
     ) -> None:
         self.config, self.directory = config, directory
-        self.learner = Learner(config)
         self.curriculum = Curriculum(config.curriculum, problems)
         self.validator = Validator(config, self.curriculum)
         self.best: dict[str, Any] = {"level": -1, "slr_vs_heft": None}
-        self._judge = TorchEvaluator(Network(config.network))
+        self.gradient = PolicyGradient(
+            self.curriculum.make_instance,
+            seeding.generator(config.run.seed, "policy"),
+            config.policy,
+            rank_temperature=config.learner.rank_temperature,
+            rollouts=config.learner.groups != "tree",
+            threads=1 if config.has_jobs else config.run.actors,
+        )
+        self.policy = FastPolicy()
+        """The last one that has passed the paired test."""
+        self.learner = Learner(config) if config.learner.network else None
+        self._judge = None if self.learner is None else TorchEvaluator(make_network(config))
         self.pool = _make_pool(config, directory, problems.max_tasks)
         stack.callback(self.pool.close)
-        self.lifecycle = JobLifecycle(config, self.pool, self.learner, self.curriculum)
+        self.lifecycle = JobLifecycle(config, self.pool, self.curriculum, self.learner)
         self.observer = stack.enter_context(RunObserver(config, directory, self.pool.stats))
         if problems.summary:
             self.observer.say(problems.summary)
         self._thread: LifecycleThread | None = None
-        if not isinstance(self.pool, LockstepPool):
+        if config.has_jobs and not isinstance(self.pool, LockstepPool):
             self._thread = LifecycleThread(self.lifecycle, self._observe_search)
             stack.callback(self._thread.stop)
 
+    @property
+    def steps(self) -> int:
+        """Of the fast policy; with a network, each is one of the network too."""
+        return self.gradient.steps
+
     def loop(self, stop: _Stop) -> None:
-        """Alternate learner steps with waiting for experience; validate and save on the way."""
+        """Alternate steps with waiting for experience; validate and save on the way."""
         config = self.config
         self._publish()
-        if self.learner.steps == 0:
+        self.lifecycle.guide(self.policy)
+        if self.steps == 0:
             self._validate()
         if self._thread is not None:
             self._thread.start()
-        deadline = time.monotonic() + 60.0 * config.run.minutes
-        while not stop.requested and time.monotonic() < deadline and not self._enough():
+        started, duration = time.monotonic(), 60.0 * config.run.minutes
+        while not stop.requested and (spent := time.monotonic() - started) < duration:
+            if 0 < config.run.max_steps <= self.steps:
+                break
+            if self._thread is not None:
+                self._thread.check()
             if not self._may_step():
                 self._wait_for_experience()
                 continue
-            report = self.learner.step()
-            self.observer.trained(report, self.lifecycle.finished)
-            if report.step % config.learner.publish_interval == 0:
-                self._publish()
-            if report.step % config.validator.interval == 0:
-                self._validate()
-            if report.step % config.learner.checkpoint_interval == 0:
-                self.save("last")
+            steps = config.run.max_steps
+            self._step(self.steps / steps if steps > 0 else spent / duration)
+        else:
+            if not stop.requested:
+                self._validate()  # the last steps are the smallest, and the best
         if self._thread is not None:
             self._thread.stop()  # the job in its hands belongs to this run
 
     def save(self, name: str) -> None:
         """Write the checkpoint ``name``."""
+        arrays, record = self.gradient.state()
         state = {
             "config": settings.to_dict(self.config),
-            "rollout_weight": self.learner.rollout_weight,
+            "rollout_weight": 1.0 if self.learner is None else self.learner.rollout_weight,
+            "policy_gradient": record,
             "curriculum": self.curriculum.state_dict(),
             "lifecycle": self.lifecycle.state_dict(),
             "time_s": self.observer.elapsed_s,
             "best": self.best,
         }
-        self.learner.save(self.directory.checkpoints / name, state)
+        network = Checkpoint({}, {}, {}) if self.learner is None else self.learner.state()
+        checkpoint.save(
+            self.directory.checkpoints / name,
+            tensors={
+                "policy": {"weights": torch.from_numpy(self.policy.weights)},
+                "policy_gradient": {k: torch.from_numpy(v) for k, v in arrays.items()},
+                **network.tensors,
+            },
+            arrays=network.arrays,
+            state={**state, **network.state},
+        )
 
     def restore(self, source: Path) -> None:
         """Continue from a checkpoint."""
-        state = self.learner.restore(source)
+        saved = checkpoint.load(source)
+        state = saved.state
+        if self.learner is not None:
+            self.learner.restore(saved)
+        arrays = {k: v.numpy() for k, v in saved.tensors["policy_gradient"].items()}
+        self.gradient.restore(arrays, state["policy_gradient"])
+        self.policy = FastPolicy(saved.tensors["policy"]["weights"].numpy())
         self.curriculum.load_state_dict(state["curriculum"])
         self.lifecycle.load_state_dict(state["lifecycle"])
         self.best = state["best"]
-        self.observer.resume(
-            self.learner.steps, state["time_s"], self.curriculum.level, self.lifecycle
-        )
+        self.observer.resume(self.steps, state["time_s"], self.curriculum.level, self.lifecycle)
 
-    def _enough(self) -> bool:
-        return 0 < self.config.run.max_steps <= self.learner.steps
+    def _step(self, progress: float) -> None:
+        """One step of the fast policy, and of the network if there is one."""
+        config = self.config
+        trees = self.lifecycle.take_groups(config.policy.instances)
+        policy_report = self.gradient.step(progress, trees)
+        self.observer.improved(policy_report)
+        if self.learner is not None:
+            self.observer.trained(self.learner.step())
+            if self.steps % config.learner.publish_interval == 0:
+                self._publish()
+        if self.steps % config.validator.interval == 0:
+            self._validate()
+        if self.steps % config.learner.checkpoint_interval == 0:
+            self.save("last")
 
     def _may_step(self) -> bool:
-        """There is enough experience, and the learner is not ahead of the replay ratio."""
-        allowed = self.config.learner.steps_per_job * self.lifecycle.finished
-        return self.learner.ready and self.learner.steps < allowed
+        """There is enough experience, and the learners are not ahead of the replay ratio."""
+        config = self.config
+        if not config.has_jobs:
+            return True
+        groups = self.lifecycle.waiting_groups
+        return (
+            self.steps < config.learner.steps_per_job * self.lifecycle.finished
+            and (self.learner is None or self.learner.ready)
+            and (config.learner.groups != "tree" or groups >= config.policy.instances)
+        )
 
     def _wait_for_experience(self) -> None:
         if self._thread is not None:
@@ -194,25 +248,35 @@ class _Run:
             self._observe_search(report)
 
     def _observe_search(self, report: SearchReport) -> None:
-        self.observer.searched(report, self.learner.steps, self.lifecycle)
+        self.observer.searched(report, self.steps, self.lifecycle)
 
     def _publish(self) -> None:
-        self.lifecycle.publish(self.learner.weights(), self.learner.steps + PUBLISHED_AT_START)
+        if self.learner is not None:
+            self.lifecycle.publish(self.learner.weights(), self.steps + PUBLISHED_AT_START)
 
     def _validate(self) -> None:
-        """Judge the policy; promote the curriculum; keep the best network."""
-        level = self.curriculum.level
-        self._judge.load(self.learner.weights(), self.learner.steps + PUBLISHED_AT_START)
+        """Put better weights to use; judge them; promote the curriculum; keep the best."""
+        level, candidate = self.curriculum.level, self.gradient.policy
+        accepted = self.steps > 0 and self.validator.accepts(
+            candidate, self.policy, level=level, step=self.steps
+        )
+        if accepted:
+            self.policy = candidate
+            self.lifecycle.guide(candidate)
+        if self._judge is not None and self.learner is not None:
+            self._judge.load(self.learner.weights(), self.steps + PUBLISHED_AT_START)
         report = self.validator.evaluate(
+            self.policy,
             self._judge,
             level=level,
-            step=self.learner.steps,
-            rollout_weight=self.learner.rollout_weight,
+            step=self.steps,
+            rollout_weight=1.0 if self.learner is None else self.learner.rollout_weight,
+            accepted=accepted,
         )
         promoted = self.curriculum.observe(report.slr_vs_heft)
         self.observer.validated(report, promoted, self.curriculum.level)
         record = {"level": level, "slr_vs_heft": report.slr_vs_heft}
-        if _better(record, self.best) and self.learner.steps > 0:
+        if _better(record, self.best) and self.steps > 0:
             self.best = record
             self.save("best")
 
@@ -226,14 +290,20 @@ def _better(new: dict[str, Any], old: dict[str, Any]) -> bool:
 
 def _make_pool(config: Config, directory: RunDirectory, largest: int | None) -> SearchPool:
     backend = config.inference.backend
-    if config.run.actors == 1 and backend == "inline":
+    if not config.has_jobs or (config.run.actors == 1 and backend == "inline"):
         return LockstepPool(config)
     if largest is None:
         raise DAGSchedError(
             "a function that draws problems does not state their largest number of tasks: set its "
             "attribute max_tasks"
         )
-    return ProcessPool(config, largest, backend=backend, explore=True, log_dir=directory.logs)
+    return ProcessPool(
+        config,
+        largest,
+        backend=backend if config.learner.network else "prior",
+        explore=True,
+        log_dir=directory.logs,
+    )
 
 
 @contextlib.contextmanager

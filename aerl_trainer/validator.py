@@ -1,29 +1,41 @@
-"""Judges the network on fixed problems: its greedy policy, and a short search that it guides.
+"""Judges what is learned on fixed problems, and tests it on fresh ones before it is used.
 
-Neither explores: there is no root noise, and the rollouts draw the same numbers every time.
+Nothing explores here: there is no root noise, and samples and rollouts draw the same numbers every
+time.
 """
 
 import time
+from typing import NamedTuple
 
 import numpy as np
 
+from aerl_trainer import seeding
 from aerl_trainer.config import Config
 from aerl_trainer.curriculum import Curriculum
-from aerl_trainer.encoding.evaluator import Evaluator
+from aerl_trainer.encoding.evaluator import Evaluator, PriorEvaluator
+from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.records import EvalReport, SearchJob
 from aerl_trainer.search.alone import search_alone
-from aerl_trainer.search.trajectories import complete_by_policy
+from aerl_trainer.search.trajectories import complete_by_network
 from dagsched_env.compare import summarise
 from dagsched_env.instance import Instance
+from dagsched_env.kernels.arrays import Floats
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import best_of_portfolio, heft
 from dagsched_env.simulator import State
 
-__all__ = ["Validator", "greedy_schedule"]
+__all__ = ["SAMPLES", "Validator", "greedy_schedule"]
+
+SAMPLES = 32
+"""Schedules of which the best is judged beside the greedy one."""
+FRESH_INSTANCES = 100
+"""Of a paired test."""
+SIGNIFICANT = 1.66
+"""Student's t of a one-sided test at 5 % with 99 degrees of freedom."""
 
 
 def greedy_schedule(instance: Instance, evaluator: Evaluator, config: Config) -> Schedule:
-    """The schedule of the policy's most probable action in every state.
+    """The schedule of the network's most probable action in every state.
 
     Args:
         instance: the problem.
@@ -31,8 +43,16 @@ def greedy_schedule(instance: Instance, evaluator: Evaluator, config: Config) ->
         config: of the run; says which candidates the policy chooses among.
     """
     state = State(instance)
-    complete_by_policy(instance, [state], [[]], evaluator, config.search, None)
-    return state.schedule(algorithm="policy")
+    complete_by_network(instance, [state], evaluator, config.search, None)
+    return state.schedule(algorithm="network")
+
+
+class _Set(NamedTuple):
+    """A fixed set of problems with its reference makespans (time)."""
+
+    instances: list[Instance]
+    heft: Floats
+    portfolio: Floats
 
 
 class Validator:
@@ -40,66 +60,112 @@ class Validator:
 
     Args:
         config: of the run; the sets depend on its seed.
-        curriculum: makes the sets.
+        curriculum: makes the sets, and draws the fresh problems.
     """
 
     def __init__(self, config: Config, curriculum: Curriculum) -> None:
         self._config, self._curriculum = config, curriculum
-        self._sets: dict[int, tuple[list[Instance], list[float], list[float]]] = {}
+        self._sets: dict[int, _Set] = {}
+
+    def accepts(self, candidate: FastPolicy, present: FastPolicy, *, level: int, step: int) -> bool:
+        """Whether a policy is better than the present one: a paired test on fresh problems.
+
+        One-sided t-test at 5 % on the logarithms of the greedy schedules' makespans.
+
+        Args:
+            candidate: the policy that may take over.
+            present: the policy in use.
+            level: of the curriculum, whose problems are drawn.
+            step: of training; each step has problems of its own.
+        """
+        gains = []
+        for number in range(FRESH_INSTANCES):
+            rng = seeding.generator(self._config.run.seed, "acceptance", step, number)
+            instance = self._curriculum.make_instance(rng, level)
+            makespans = [p.schedule(instance).makespan for p in (present, candidate)]
+            gains.append(np.log(makespans[0] / makespans[1]) if min(makespans) > 0 else 0.0)
+        error = np.std(gains, ddof=1) / np.sqrt(len(gains))
+        return bool(np.mean(gains) > SIGNIFICANT * error)
 
     def evaluate(
-        self, evaluator: Evaluator, *, level: int, step: int, rollout_weight: float
+        self,
+        policy: FastPolicy,
+        network: Evaluator | None,
+        *,
+        level: int,
+        step: int,
+        rollout_weight: float,
+        accepted: bool,
     ) -> EvalReport:
         """Schedule the set of ``level`` and compare with HEFT and the best scheduler.
 
         Args:
-            evaluator: the network.
+            policy: the fast policy.
+            network: guides the search if there is one, and is judged as a policy too.
             level: whose problems.
-            step: of the learner, for the report.
+            step: of training, for the report.
             rollout_weight: λ of the guided search.
+            accepted: for the report.
         """
-        instances, heft, best = self._set(level)
+        instances, by_heft, portfolio = self._set(level)
         started = time.perf_counter()
-        makespans = [greedy_schedule(i, evaluator, self._config).makespan for i in instances]
+        makespans = [policy.schedule(instance).makespan for instance in instances]
         elapsed = time.perf_counter() - started
-        row = summarise({"heft": heft, "policy": makespans}, instances)[1]
+        row = summarise({"heft": list(by_heft), "policy": makespans}, instances)[1]
+        rng = np.random.default_rng(0)
+        sampled = [policy.best_of(instance, SAMPLES, rng).makespan for instance in instances]
+        by_network = None
+        if network is not None:
+            greedy = [greedy_schedule(i, network, self._config).makespan for i in instances]
+            by_network = float(np.mean(greedy / by_heft))
+        guided = self._guided(instances, policy, network, rollout_weight)
         return EvalReport(
             step=step,
             level=level,
             slr_vs_heft=row.ratio_to_reference,
-            ratio_to_best=float(np.mean(np.divide(makespans, best))),
+            sampled_vs_heft=float(np.mean(sampled / by_heft)),
+            portfolio_vs_heft=float(np.mean(portfolio / by_heft)),
+            ratio_to_best=float(np.mean(makespans / portfolio)),
             mean_slr=row.mean_slr,
             wins=row.wins,
             ties=row.ties,
             losses=row.losses,
             seconds_per_instance=elapsed / len(instances),
-            guided_vs_heft=self._guided(instances, heft, evaluator, rollout_weight),
+            guided_vs_heft=float(np.mean(guided / by_heft)),
+            network_vs_heft=by_network,
+            accepted=accepted,
         )
 
     def _guided(
         self,
         instances: list[Instance],
-        heft: list[float],
-        evaluator: Evaluator,
+        policy: FastPolicy,
+        network: Evaluator | None,
         rollout_weight: float,
-    ) -> float:
+    ) -> list[float]:
+        """Makespans of a short search of each problem."""
         config = self._config.search.for_solving(self._config.validator.guided_simulations)
-        ratios = []
-        for number, (instance, reference) in enumerate(zip(instances, heft, strict=True)):
-            job = SearchJob(number, instance, seed=number)
+        makespans = []
+        for number, instance in enumerate(instances):
             tree, _ = search_alone(
-                job, evaluator, config, rollout_weight=rollout_weight, explore=False
+                SearchJob(number, instance, seed=number, policy=policy.weights),
+                PriorEvaluator() if network is None else network,
+                config,
+                rollout_weight=rollout_weight,
+                explore=False,
             )
-            ratios.append(tree.best_makespan / reference)
+            makespans.append(tree.best_makespan)
             tree.close()
-        return float(np.mean(ratios))
+        return makespans
 
-    def _set(self, level: int) -> tuple[list[Instance], list[float], list[float]]:
+    def _set(self, level: int) -> _Set:
         if level not in self._sets:
             instances = self._curriculum.validation_set(
                 level, self._config.validator.instances, self._config.run.seed
             )
-            by_heft = [heft(instance).makespan for instance in instances]
-            best = [best_of_portfolio(instance).makespan for instance in instances]
-            self._sets[level] = (instances, by_heft, best)
+            self._sets[level] = _Set(
+                instances,
+                np.array([heft(instance).makespan for instance in instances]),
+                np.array([best_of_portfolio(instance).makespan for instance in instances]),
+            )
         return self._sets[level]

@@ -33,10 +33,8 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from aerl_trainer.baselines.pair_policy import PairObservation, PairPolicy
-from aerl_trainer.evaluation import SUITES
-from aerl_trainer.reporting import print_table
 from dagsched_env import suites
-from dagsched_env.compare import Row, compare, summarise
+from dagsched_env.compare import Row, compare, format_table, summarise
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.instance import Instance
@@ -52,6 +50,8 @@ TRAINING = TopcuogluGenerator(
 PADDING = {"max_tasks": 64, "max_processors": 4, "max_edges": 192}
 """Holds the training graphs and every instance of the suites."""
 
+SUITES = ("heldout", "workflows_small")
+"""What the model is judged on."""
 ENVS = 16
 PPO: dict[str, Any] = {
     "n_steps": 240,
@@ -213,7 +213,8 @@ def run(minutes: float = 3.0, run_dir: Path = Path("runs/baseline"), seed: int =
     for suite in SUITES:
         rows = evaluate(model, suite)
         instances = rows[0].wins + rows[0].ties + rows[0].losses
-        print_table(rows, f"{suite}: {instances} instances, greedy, no search", console=console)
+        console.print(f"{suite}: {instances} instances, greedy, no search", style="bold")
+        console.print(format_table(rows), markup=False, highlight=False)
         results[suite] = [dataclasses.asdict(row) for row in rows]
     write_text(run_dir / "results.json", json.dumps(results, indent=2) + "\n")
     console.print(f"model  {run_dir / 'model.zip'}", highlight=False, soft_wrap=True)

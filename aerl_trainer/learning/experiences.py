@@ -6,10 +6,21 @@ import numpy as np
 
 from aerl_trainer.config import Config
 from aerl_trainer.learning.ranking import rank_rewards
-from aerl_trainer.records import Experience, Trajectory
+from aerl_trainer.records import Experience, Trajectory, TreeGroup
 from dagsched_env.instance import Instance
 
-__all__ = ["make_experiences"]
+__all__ = ["group_of", "make_experiences"]
+
+
+def group_of(instance: Instance, trajectories: Sequence[Trajectory]) -> TreeGroup:
+    """What the fast policy learns from."""
+    pairs = np.array([trajectory.actions for trajectory in trajectories], dtype=np.int64)
+    return TreeGroup(
+        instance=instance,
+        actions=pairs[..., 0] * instance.n_processors + pairs[..., 1],
+        probabilities=np.array([trajectory.probabilities for trajectory in trajectories]),
+        makespans=np.array([trajectory.makespan for trajectory in trajectories]),
+    )
 
 
 def make_experiences(

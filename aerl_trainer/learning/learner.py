@@ -1,15 +1,13 @@
-"""The learner: network, optimiser and replay, one gradient step at a time."""
+"""The learner of the network: optimiser and replay, one gradient step at a time."""
 
 from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
 from aerl_trainer import checkpoint, seeding
-from aerl_trainer.checkpoint import CheckpointError
+from aerl_trainer.checkpoint import Checkpoint, CheckpointError
 from aerl_trainer.config import Config
 from aerl_trainer.learning.batches import BatchBuilder
 from aerl_trainer.learning.losses import compute_losses
@@ -94,31 +92,31 @@ class Learner:
             gradient_norm=float(norm),
         )
 
-    def save(self, directory: Path, state: dict[str, Any]) -> None:
-        """Write a checkpoint with everything that training needs, and ``state`` of the caller."""
+    def state(self) -> Checkpoint:
+        """Everything that ``restore`` needs to go on exactly."""
         tensors, optimizer = checkpoint.flatten_optimizer(self._optimizer.state_dict())
         own = {"steps": self.steps, "rng": seeding.state(self._rng), "optimizer": optimizer}
-        checkpoint.save(
-            directory,
+        return Checkpoint(
             tensors={"model": self.network.state_dict(), "optimizer": tensors},
             arrays=self.replay.state_arrays(),
-            state={**state, "learner": own},
+            state={"learner": own},
         )
 
-    def restore(self, directory: Path) -> dict[str, Any]:
-        """Read a checkpoint; returns the caller's ``state``.
+    def restore(self, saved: Checkpoint) -> None:
+        """The inverse of ``state``; what else the checkpoint holds is left alone.
 
         Raises:
-            CheckpointError: it cannot be read, or its network has another size.
+            CheckpointError: its network has another size, or it has none.
             FormatError: its replay does not fit the settings.
         """
-        saved = checkpoint.load(directory)
+        if "learner" not in saved.state:
+            raise CheckpointError("the run has trained no network: set learner.network = false")
         own = saved.state["learner"]
         try:
             self.network.load_state_dict(saved.tensors["model"])
         except RuntimeError:
             raise CheckpointError(
-                f"{directory}: its network is of another size than [network] asks for"
+                "its network is of another size than [network] asks for"
             ) from None
         self._optimizer.load_state_dict(
             checkpoint.unflatten_optimizer(saved.tensors["optimizer"], own["optimizer"])
@@ -126,4 +124,3 @@ class Learner:
         self.replay.load_state_arrays(saved.arrays)
         self.steps = own["steps"]
         self._rng = seeding.restore(own["rng"])
-        return saved.state

@@ -1,75 +1,59 @@
 """Trains the fast policy on rank groups: REINFORCE with the rank reward of AERL-DS as its weight.
 
-For each instance K schedules are drawn by the policy itself. Their signed rank rewards r (see
-``ranking``) weigh the gradients of their log-probabilities: Σ_k r_k ∇ log π_k / K, averaged over
-the instances of a step. No scheduler from outside is in the signal.
+A rank group holds K schedules of one instance: drawn by the policy itself, sampled from a shared
+tree, or both. Their signed rank rewards r (see ``ranking``) weigh the gradients of their
+log-probabilities: Σ_k r_k ∇ log π_k / K, averaged over the groups of a step. No scheduler from
+outside is in the signal.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from aerl_trainer import seeding
+from aerl_trainer.config import PolicyConfig
 from aerl_trainer.learning.ranking import rank_rewards
 from aerl_trainer.policy.fast import FastPolicy
-from aerl_trainer.policy.weights import N_WEIGHTS
-from dagsched_env.errors import DAGSchedError
+from aerl_trainer.policy.weights import INITIAL_SCALE, N_WEIGHTS, SCALE
+from aerl_trainer.records import PolicyReport, TreeGroup
 from dagsched_env.instance import Instance
 
-__all__ = ["PolicyGradient", "PolicyGradientReport"]
+__all__ = ["PolicyGradient"]
 
 FIRST_DECAY, SECOND_DECAY, ADAM_EPSILON = 0.9, 0.999, 1e-8
 """Adam (Kingma, Ba 2015), algorithm 1."""
-
-
-class PolicyGradientReport(NamedTuple):
-    """One step."""
-
-    step: int
-    relative_spread: float
-    """Standard deviation of the makespans of a group over their mean, mean over the groups."""
-    gradient_norm: float
 
 
 class PolicyGradient:
     """Adam on the weights of a fast policy, with an exponential moving average of them.
 
     Args:
-        draw: draws an instance.
+        draw: draws an instance; called by one thread at a time.
         rng: of the instances and of the schedules.
-        policy: where training starts; by default the hand-made prior.
-        instances: of a step, ≥ 1.
-        schedules: K of an instance, ≥ 2.
+        config: sizes and rates.
         rank_temperature: τ of the rank rewards, > 0: a large one trains the single pass, a small
             one the best of many.
-        learning_rate: > 0.
-        average: share of the old average that a step keeps, in [0, 1).
-
-    Raises:
-        DAGSchedError: a number is out of its range.
+        rollouts: the policy draws schedules itself; False learns from trees alone.
+        threads: that draw schedules at once; the result does not depend on their number.
     """
 
     def __init__(
         self,
         draw: Callable[[np.random.Generator], Instance],
         rng: np.random.Generator,
+        config: PolicyConfig | None = None,
         *,
-        policy: FastPolicy | None = None,
-        instances: int = 16,
-        schedules: int = 32,
         rank_temperature: float = 1.0,
-        learning_rate: float = 0.01,
-        average: float = 0.98,
+        rollouts: bool = True,
+        threads: int = 1,
     ) -> None:
-        if instances < 1 or schedules < 2 or not learning_rate > 0 or not 0 <= average < 1:
-            raise DAGSchedError(
-                f"instances={instances}, schedules={schedules}, learning_rate={learning_rate}, "
-                f"average={average}: they need to be >= 1, >= 2, > 0 and in [0, 1)"
-            )
         self._draw, self._rng = draw, rng
-        self._instances, self._schedules, self._tau = instances, schedules, rank_temperature
-        self._rate, self._average = learning_rate, average
-        self._policy = FastPolicy(None if policy is None else policy.weights)
+        self._config = config or PolicyConfig()
+        self._tau, self._rollouts, self._threads = rank_temperature, rollouts, threads
+        self._policy = FastPolicy()
         self._mean = self._policy.weights.copy()
         self._first = np.zeros(N_WEIGHTS)
         self._second = np.zeros(N_WEIGHTS)
@@ -80,26 +64,78 @@ class PolicyGradient:
         """The policy with the averaged weights; a copy."""
         return FastPolicy(self._mean)
 
-    def step(self, progress: float = 0.0) -> PolicyGradientReport:
+    def step(self, progress: float = 0.0, trees: Sequence[TreeGroup] = ()) -> PolicyReport:
         """One gradient step.
 
         Args:
             progress: share of the training that is over, in [0, 1]; the learning rate falls
                 linearly with it.
+            trees: trajectories of finished trees, a group each. Where the policy draws schedules
+                itself, these join them, and further instances make up the number of groups.
         """
-        total, spread = np.zeros(N_WEIGHTS), 0.0
-        for _ in range(self._instances):
-            instance = self._draw(self._rng)
-            group = self._policy.sample(instance, self._schedules, self._rng, gradients=True)
-            rewards, _ = rank_rewards(group.makespans, temperature=self._tau)
-            total += rewards @ group.gradients / self._schedules
-            mean = float(group.makespans.mean())
-            spread += float(group.makespans.std()) / mean if mean > 0 else 0.0
-        self._ascend(total / self._instances, self._rate * (1.0 - progress))
-        norm = float(np.linalg.norm(total)) / self._instances
-        return PolicyGradientReport(self.steps, spread / self._instances, norm)
+        jobs: list[tuple[Instance, TreeGroup | None]] = [(tree.instance, tree) for tree in trees]
+        if self._rollouts:
+            missing = max(0, self._config.instances - len(jobs))
+            jobs += [(self._draw(self._rng), None) for _ in range(missing)]
+        seeds = self._rng.integers(2**63, size=len(jobs)).tolist()
+        work = [(*job, seed) for job, seed in zip(jobs, seeds, strict=True)]
+        with ThreadPoolExecutor(self._threads) as threads:
+            results = list(threads.map(self._group_gradient, work))
+        gradient = np.mean([result.gradient for result in results], axis=0)
+        self._ascend(gradient, self._config.learning_rate * (1.0 - progress))
+        return PolicyReport(
+            step=self.steps,
+            groups=len(results),
+            trees=len(trees),
+            schedules=sum(result.schedules for result in results),
+            relative_spread=float(np.mean([result.relative_spread for result in results])),
+            scale=float(INITIAL_SCALE * np.exp(self._policy.weights[SCALE])),
+            gradient_norm=float(np.linalg.norm(gradient)),
+        )
 
-    def _ascend(self, gradient: np.ndarray, rate: float) -> None:
+    def state(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
+        """Arrays and JSON values from which ``restore`` goes on exactly."""
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "weights": self._policy.weights,
+            "mean": self._mean,
+            "first": self._first,
+            "second": self._second,
+        }
+        return arrays, {"steps": self.steps, "rng": seeding.state(self._rng)}
+
+    def restore(self, arrays: dict[str, npt.NDArray[Any]], record: dict[str, Any]) -> None:
+        """The inverse of ``state``."""
+        self._policy = FastPolicy(arrays["weights"])
+        self._mean = np.array(arrays["mean"])
+        self._first, self._second = np.array(arrays["first"]), np.array(arrays["second"])
+        self.steps = int(record["steps"])
+        self._rng = seeding.restore(record["rng"])
+
+    def _group_gradient(self, work: tuple[Instance, TreeGroup | None, int]) -> "_GroupGradient":
+        """Draw and grade one group, and rank it as a whole."""
+        instance, tree, seed = work
+        makespans, gradients = [], []
+        if self._rollouts:
+            rng = np.random.default_rng(seed)
+            group = self._policy.sample(instance, self._config.schedules, rng, gradients=True)
+            makespans.append(group.makespans)
+            gradients.append(group.gradients)
+        if tree is not None:
+            clip = self._config.ratio_clip
+            makespans.append(tree.makespans)
+            gradients.append(
+                self._policy.grade(instance, tree.actions, tree.probabilities, clip=clip)
+            )
+        all_makespans = np.concatenate(makespans)
+        rewards, _ = rank_rewards(all_makespans, temperature=self._tau)
+        mean = float(all_makespans.mean())
+        return _GroupGradient(
+            rewards @ np.concatenate(gradients) / len(rewards),
+            float(all_makespans.std()) / mean if mean > 0 else 0.0,
+            len(rewards),
+        )
+
+    def _ascend(self, gradient: npt.NDArray[np.float64], rate: float) -> None:
         self.steps += 1
         self._first = FIRST_DECAY * self._first + (1 - FIRST_DECAY) * gradient
         self._second = SECOND_DECAY * self._second + (1 - SECOND_DECAY) * gradient**2
@@ -107,4 +143,11 @@ class PolicyGradient:
         second = self._second / (1 - SECOND_DECAY**self.steps)
         change = rate * first / (np.sqrt(second) + ADAM_EPSILON)
         self._policy.weights += change.astype(np.float32)
-        self._mean = self._average * self._mean + (1 - self._average) * self._policy.weights
+        average = self._config.average
+        self._mean = average * self._mean + (1 - average) * self._policy.weights
+
+
+class _GroupGradient(NamedTuple):
+    gradient: npt.NDArray[np.float64]
+    relative_spread: float
+    schedules: int

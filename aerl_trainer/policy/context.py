@@ -47,6 +47,7 @@ class PolicyWorkspace(NamedTuple):
     logits: Floats  # [K]
     x: npt.NDArray[np.float32]  # [K, N_FEATURES]
     hidden: npt.NDArray[np.float32]  # [K, HIDDEN]
+    probability: Floats  # [n] of the pairs that a rollout has chosen, in their order
     no_gradient: npt.NDArray[np.float32]  # [0, N_WEIGHTS] for a rollout that needs none
 
 
@@ -102,5 +103,6 @@ def allocate_policy(n: int, p: int, width: int = SHORT_LIST) -> PolicyWorkspace:
         logits=np.zeros(width),
         x=np.zeros((width, N_FEATURES), dtype=np.float32),
         hidden=np.zeros((width, HIDDEN), dtype=np.float32),
+        probability=np.zeros(n),
         no_gradient=np.zeros((0, N_WEIGHTS), dtype=np.float32),
     )

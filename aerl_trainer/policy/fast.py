@@ -1,16 +1,20 @@
 """``FastPolicy``: the fast policy for everybody who is no kernel."""
 
+import threading
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from aerl_trainer.policy.context import PolicyWorkspace, allocate_policy, policy_context
-from aerl_trainer.policy.rollout import GREEDY, roll_out_group
+from aerl_trainer.policy.rollout import GREEDY, grade_group, roll_out, roll_out_group
+from aerl_trainer.policy.scoring import begin
 from aerl_trainer.policy.weights import N_WEIGHTS, Weights, initial_weights
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Floats, Ints
+from dagsched_env.kernels.state.transitions import copy_state
 from dagsched_env.schedule import Schedule
 from dagsched_env.simulator import State
 
@@ -28,7 +32,7 @@ class RankGroup(NamedTuple):
 class FastPolicy:
     """Scores (task, processor) pairs with a few hundred weights inside a kernel.
 
-    It starts as the hand-made prior of the search. Not to be used by several threads at once.
+    It starts as the hand-made prior of the search. Several threads may use it at once.
 
     Args:
         weights: ``[N_WEIGHTS]`` finite; by default the initial ones.
@@ -45,7 +49,7 @@ class FastPolicy:
                 f"weights has shape {list(self.weights.shape)}: the policy takes {N_WEIGHTS} "
                 "finite numbers"
             )
-        self._workspaces: dict[tuple[int, int], PolicyWorkspace] = {}
+        self._local = threading.local()
 
     def schedule(self, instance: Instance) -> Schedule:
         """One greedy pass: the most probable pair in every state."""
@@ -77,18 +81,69 @@ class FastPolicy:
         """
         return self._roll_out(instance, rng.random((k, instance.n_tasks)), gradients=gradients)
 
+    def complete(
+        self, instance: Instance, states: Sequence[State], rng: np.random.Generator
+    ) -> list[list[tuple[int, float]]]:
+        """Go on from states by sampling; see ``Completion`` in ``search.trajectories``.
+
+        Args:
+            instance: the problem.
+            states: of it; not changed.
+            rng: of the draws.
+
+        Returns:
+            Per state the actions ``task * p + processor``, each with its probability.
+        """
+        f, w = policy_context(instance), self._workspace(instance)
+        steps = []
+        for state in states:
+            copy_state(state.arrays, w.state)
+            begin(f, w, w.state)
+            first = int(w.state.counts[0])
+            uniforms = rng.random(instance.n_tasks)
+            roll_out(f, w, w.state, self.weights, uniforms, w.no_gradient)
+            tasks = w.state.sequence[first : instance.n_tasks]
+            actions = tasks * instance.n_processors + w.state.processor[tasks]
+            probabilities = w.probability[first : instance.n_tasks]
+            steps.append(list(zip(actions.tolist(), probabilities.tolist(), strict=True)))
+        return steps
+
+    def grade(
+        self, instance: Instance, actions: Ints, probabilities: Floats, *, clip: float
+    ) -> Weights:
+        """Gradients of the log-probabilities of schedules that another policy has drawn.
+
+        Args:
+            instance: the problem.
+            actions: ``[K, n]`` ``task * p + processor`` in the order of placement.
+            probabilities: ``[K, n]`` of the policy that drew them, > 0.
+            clip: most that the importance ratio of a decision counts, > 0.
+
+        Returns:
+            ``[K, N_WEIGHTS]``
+        """
+        gradients = np.empty((actions.shape[0], N_WEIGHTS), dtype=np.float32)
+        f, w = policy_context(instance), self._workspace(instance)
+        grade_group(f, w, self.weights, actions, probabilities, clip, gradients)
+        return gradients
+
+    def _workspace(self, instance: Instance) -> PolicyWorkspace:
+        """Of the calling thread; of the size that it has used last."""
+        shape = instance.comp.shape
+        if getattr(self._local, "shape", None) != shape:
+            self._local.shape, self._local.workspace = shape, allocate_policy(*shape)
+        workspace: PolicyWorkspace = self._local.workspace
+        return workspace
+
     def _roll_out(self, instance: Instance, uniforms: Floats, *, gradients: bool) -> RankGroup:
-        k, shape = uniforms.shape[0], instance.comp.shape
-        if shape not in self._workspaces:
-            self._workspaces[shape] = allocate_policy(*shape)
+        k = uniforms.shape[0]
         group = RankGroup(
             np.empty(k),
             np.empty((k, instance.n_tasks), dtype=np.int64),
             np.empty((k if gradients else 0, N_WEIGHTS), dtype=np.float32),
         )
-        roll_out_group(
-            policy_context(instance), self._workspaces[shape], self.weights, uniforms, *group
-        )
+        f, w = policy_context(instance), self._workspace(instance)
+        roll_out_group(f, w, self.weights, uniforms, *group)
         return group
 
 

@@ -21,7 +21,7 @@ from dagsched_env.kernels.arrays import Floats, Ints, StateArrays
 from dagsched_env.kernels.jit import borrowing
 from dagsched_env.kernels.state.transitions import place, reset
 
-__all__ = ["GREEDY", "choose", "roll_out", "roll_out_group"]
+__all__ = ["GREEDY", "choose", "grade_group", "roll_out", "roll_out_group"]
 
 GREEDY = -1.0
 """In place of a random number: the most probable pair."""
@@ -76,7 +76,7 @@ def roll_out(
 
     Args:
         f: the problem.
-        w: its caches are those of ``s``, by ``begin`` or ``follow``.
+        w: its caches are those of ``s``, by ``begin`` or ``follow``; ``probability`` is written.
         s: the partial schedule; completed.
         weights: of the policy.
         uniforms: ``[n]`` a number for each placement of the schedule, in [0, 1), or ``GREEDY``.
@@ -92,13 +92,58 @@ def roll_out(
         count = short_list(f, w, s)
         score(f, w, s, weights, count)
         k = choose(w, count, uniforms[s.counts[0]])
+        w.probability[s.counts[0]] = w.logits[k]
         if gradient.shape[0] > 0:
-            _add_gradient(w, weights, count, k, gradient)
+            _add_gradient(w, weights, count, k, 1.0, gradient)
         task, q = w.actions[k] // p, w.actions[k] % p
         before = s.counts[1]
         place(g, s, task, q, INSERTION, False)
         follow(f, w, s, task, q, before)
     return s.totals[0]  # type: ignore[no-any-return]
+
+
+@borrowing
+def grade_group(
+    f: PolicyContext,
+    w: PolicyWorkspace,
+    weights: Weights,
+    actions: Ints,
+    probabilities: Floats,
+    clip: float,
+    gradients: Weights,
+) -> None:
+    """Gradients of the log-probabilities of schedules that another policy has drawn.
+
+    Each decision counts by its importance ratio ``min(clip, π(a) / b(a))``, where b is the policy
+    that drew it; one outside the short list, which π never takes, counts nothing.
+
+    Args:
+        f: the problem.
+        w: scratch.
+        weights: of the policy π.
+        actions: ``[K, n]`` ``task * p + processor`` in the order of placement.
+        probabilities: ``[K, n]`` b(a), > 0.
+        clip: > 0.
+        gradients: ``[K, N_WEIGHTS]`` out.
+    """
+    p, s = f.c.g.comp.shape[1], w.state
+    for k in range(actions.shape[0]):
+        reset(f.c.g, s)
+        begin(f, w, s)
+        for j in range(gradients.shape[1]):
+            gradients[k, j] = 0.0
+        for i in range(actions.shape[1]):
+            count = short_list(f, w, s)
+            score(f, w, s, weights, count)
+            choose(w, count, GREEDY)
+            for j in range(count):
+                if w.actions[j] == actions[k, i]:
+                    ratio = min(clip, w.logits[j] / probabilities[k, i])
+                    _add_gradient(w, weights, count, j, ratio, gradients[k : k + 1])
+            task, q = actions[k, i] // p, actions[k, i] % p
+            before = s.counts[1]
+            place(f.c.g, s, task, q, INSERTION, False)
+            follow(f, w, s, task, q, before)
 
 
 @borrowing
@@ -135,16 +180,21 @@ def choose(w: PolicyWorkspace, count: int, uniform: float) -> int:
 
 @borrowing
 def _add_gradient(
-    w: PolicyWorkspace, weights: Weights, count: int, chosen: int, gradient: Weights
+    w: PolicyWorkspace,
+    weights: Weights,
+    count: int,
+    chosen: int,
+    amount: float,
+    gradient: Weights,
 ) -> None:
-    """Add ∇ log π of the chosen pair: the sum of (1[chosen] - π) ∇ logit over the short list."""
+    """Add ``amount`` · ∇ log π of a pair: the sum of (1[chosen] - π) ∇ logit over the list."""
     scale = np.float32(scale_of(weights))
     for k in range(count):
         weight = np.float32((1.0 if k == chosen else 0.0) - w.logits[k])
         if abs(weight) < 1e-6:
             continue
         x, hidden, value = w.x[k], w.hidden[k], np.float32(-w.delays[k])
-        step = weight * scale
+        step = weight * scale * np.float32(amount)
         for j in range(N_FEATURES):
             gradient[0, LINEAR + j] += step * x[j]
             value += weights[LINEAR + j] * x[j]

@@ -12,16 +12,16 @@ from dagsched_env.errors import DAGSchedError
 __all__ = ["MetricsLog", "read_metrics"]
 
 
-ONE_A_STEP = ("train", "validation")
+ONE_A_STEP = ("policy", "train", "validation")
 """Kinds with at most one record for each learner step."""
 
 
 class MetricsLog:
     """Appends records to a JSON-lines file and their numbers to TensorBoard.
 
-    A record is ``{"kind": "train" | "search" | "validation" | ..., "step": learner steps,
-    "time_s": seconds of training, ...}``. Each line is written out at once, so a killed run loses
-    none; values that are not finite are written as null.
+    A record is ``{"kind": "policy" | "train" | "search" | "validation" | ..., "step": steps of
+    training, "time_s": seconds of training, ...}``. Each line is written out at once, so a killed
+    run loses none; values that are not finite are written as null.
 
     Args:
         path: file to append to.

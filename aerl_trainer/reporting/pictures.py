@@ -15,25 +15,30 @@ if TYPE_CHECKING:
 
 __all__ = ["learning_curve"]
 
-LEVEL_COLOURS = ("#1f77b4", "#d95f02", "#1b9e77", "#7570b3", "#e7298a")
 SMOOTHING = 50
-"""The moving mean of the loss covers this fraction (1 / SMOOTHING) of all points."""
+"""The moving mean of the lower panel covers this fraction (1 / SMOOTHING) of all points."""
 
-CURVES = (("slr_vs_heft", "o-", "policy alone"), ("guided_vs_heft", "s--", "guided search"))
-"""Key of a validation, line style, label."""
+CURVES = (
+    ("slr_vs_heft", "#1f77b4", "o-", "policy, one pass"),
+    ("sampled_vs_heft", "#d95f02", "^-", "policy, best of 32"),
+    ("guided_vs_heft", "#1b9e77", "s-", "search guided by it"),
+    ("network_vs_heft", "#7570b3", "x-", "network, one pass"),
+    ("portfolio_vs_heft", "0.5", "--", "best classic scheduler of each graph"),
+)
+"""Key of a validation, colour, line style, label."""
 
 Records = list[dict[str, Any]]
 
 
 def learning_curve(metrics_path: Path, out_png: Path) -> Path:
-    """Draw a run: validation makespan relative to HEFT over learner steps, and the loss below.
+    """Draw a run: validation makespans relative to HEFT's over its steps, and what drives them.
 
-    Every curriculum level has a separate line, since their validation sets differ; promotions
-    are marked in both panels.
+    The lower panel shows by how much the schedules of a rank group differ. Lines break where the
+    curriculum goes on to another level, since the validation sets differ.
 
     Args:
-        metrics_path: a ``metrics.jsonl`` with records of the kinds ``"validation"`` (``level``,
-            ``slr_vs_heft``, ``guided_vs_heft``) and ``"train"`` (``loss``); either may be absent.
+        metrics_path: a ``metrics.jsonl`` with records of the kinds ``"validation"`` and
+            ``"policy"``; either may be absent.
         out_png: file to write.
 
     Returns:
@@ -47,7 +52,7 @@ def learning_curve(metrics_path: Path, out_png: Path) -> Path:
     figure = Figure(figsize=(8, 6), layout="constrained")
     top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
     _draw_validation(top, validations)
-    _draw_loss(bottom, _with(records, "train", "loss"))
+    _draw_spread(bottom, _with(records, "policy", "relative_spread"))
     for step, level in _promotions(validations):
         for axes in (top, bottom):
             axes.axvline(step, color="0.6", linestyle="--", linewidth=1)
@@ -60,7 +65,7 @@ def learning_curve(metrics_path: Path, out_png: Path) -> Path:
             va="top",
             color="0.4",
         )
-    bottom.set_xlabel("learner steps")
+    bottom.set_xlabel("steps")
     temporary = out_png.with_name(f".{out_png.name}.new")
     figure.savefig(temporary, format="png", dpi=120)
     os.replace(temporary, out_png)
@@ -80,41 +85,38 @@ def _promotions(validations: Records) -> list[tuple[int, int]]:
 
 def _draw_validation(axes: "Axes", validations: Records) -> None:
     axes.axhline(1.0, color="0.3", linewidth=1, label="HEFT")
-    for level in sorted({r.get("level", 0) for r in validations}):
-        colour = LEVEL_COLOURS[level % len(LEVEL_COLOURS)]
-        for key, style, what in CURVES:
-            points = [
-                (r["step"], r[key])
-                for r in validations
-                if r.get("level", 0) == level and r.get(key) is not None
-            ]
+    for key, colour, style, what in CURVES:
+        for number, (_, group) in enumerate(itertools.groupby(validations, _level)):
+            points = [(r["step"], r[key]) for r in group if r.get(key) is not None]
             if points:
-                label = f"level {level + 1}, {what}"
+                label = None if number else what
                 axes.plot(
-                    *zip(*points, strict=True), style, color=colour, markersize=4, label=label
+                    *zip(*points, strict=True), style, color=colour, markersize=3, label=label
                 )
     axes.set_ylabel("validation makespan / HEFT")
     axes.set_title("on the validation set (lower is better)", loc="left", fontsize=10)
-    axes.legend(loc="center right", fontsize=8, framealpha=0.9, edgecolor="none")
+    axes.legend(loc="upper right", fontsize=8, framealpha=0.9, edgecolor="none")
     axes.grid(alpha=0.25)
     if not validations:
         _note(axes, "no validation yet")
 
 
-def _draw_loss(axes: "Axes", train: Records) -> None:
-    axes.set_ylabel("loss")
+def _level(validation: dict[str, Any]) -> int:
+    return int(validation.get("level", 0))
+
+
+def _draw_spread(axes: "Axes", policy: Records) -> None:
+    axes.set_ylabel("spread in a group")
     axes.grid(alpha=0.25)
-    if not train:
-        _note(axes, "no learner step yet")
+    if not policy:
+        _note(axes, "no step yet")
         return
-    steps = np.array([r["step"] for r in train])
-    loss = np.array([r["loss"] for r in train])
-    window = max(1, len(loss) // SMOOTHING)
-    axes.plot(steps, loss, color="0.8", linewidth=0.8)
-    axes.plot(steps, _moving_mean(loss, window), color="0.2", linewidth=1.5)
-    low, high = np.percentile(loss, (0.5, 99.5))
-    margin = 0.1 * max(high - low, 1e-9)
-    axes.set_ylim(low - margin, high + margin)
+    steps = np.array([r["step"] for r in policy])
+    spread = np.array([r["relative_spread"] for r in policy])
+    window = max(1, len(spread) // SMOOTHING)
+    axes.plot(steps, spread, color="0.8", linewidth=0.8)
+    axes.plot(steps, _moving_mean(spread, window), color="0.2", linewidth=1.5)
+    axes.set_ylim(bottom=0.0)
 
 
 def _moving_mean(values: Floats, window: int) -> Floats:

@@ -21,7 +21,7 @@ class Status:
     """Where a run stands; None = not known yet."""
 
     step: int = 0
-    """Learner steps."""
+    """Of training."""
     jobs: int = 0
     """Finished trees."""
     simulations_per_s: float | None = None
@@ -32,8 +32,19 @@ class Status:
     busy: float | None = None
     """Share of the time that those who evaluate do so, in [0, 1]."""
     loss: float | None = None
-    slr_vs_heft: float | None = None
-    """Latest validation: mean of makespan / HEFT's makespan."""
+    """Of the network."""
+    schedules: int = 0
+    """That the fast policy has learned from."""
+    spread: float | None = None
+    """Of the makespans of a rank group, relative to their mean."""
+    policy: float | None = None
+    """Latest validation, mean of makespan / HEFT's: one greedy pass of the fast policy, …"""
+    sampled: float | None = None
+    """… the best of several samples, …"""
+    guided: float | None = None
+    """… a short search that it guides, …"""
+    portfolio: float | None = None
+    """… and the best constructive scheduler of each problem."""
     level: int = 0
     """Curriculum level, from 0."""
     levels: int = 1
@@ -107,7 +118,8 @@ class Progress:
         self._console.print(text, markup=False, highlight=False)
 
     def _print_line(self) -> None:
-        cells = "  ".join(f"{name} {value}" for name, value in _cells(self._status))
+        everything = [*_work(self._status), *_quality(self._status)]
+        cells = "  ".join(f"{name} {value}" for name, value in everything)
         times = f"[{_duration(self._elapsed())} / {_duration(self._total_s)}]"
         self._console.print(f"{times}  {cells}", markup=False, highlight=False, soft_wrap=True)
 
@@ -120,27 +132,46 @@ class Progress:
             ProgressBar(total=self._total_s, completed=elapsed),
             f"{_duration(self._total_s - elapsed)} left",
         )
-        numbers = Table.grid(expand=True, padding=(0, 2, 0, 0))
-        cells = list(_cells(self._status))
-        for _ in cells:
-            numbers.add_column(justify="left", no_wrap=True)
-        numbers.add_row(*(name for name, _ in cells), style="dim")
-        numbers.add_row(*(value for _, value in cells), style="bold")
-        return Panel(Group(clock, numbers), title=self._title, title_align="left")
+        rows = [_row(list(cells(self._status))) for cells in (_work, _quality)]
+        return Panel(Group(clock, *rows), title=self._title, title_align="left")
 
     def _elapsed(self) -> float:
         return self._clock() - self._start
 
 
-def _cells(status: Status) -> Iterator[tuple[str, str]]:
+def _row(cells: list[tuple[str, str]]) -> Table:
+    """Names above values."""
+    row = Table.grid(expand=True, padding=(0, 2, 0, 0))
+    for _ in cells:
+        row.add_column(justify="left", no_wrap=True)
+    row.add_row(*(name for name, _ in cells), style="dim")
+    row.add_row(*(value for _, value in cells), style="bold")
+    return row
+
+
+def _work(status: Status) -> Iterator[tuple[str, str]]:
+    """What is done; a run without search jobs or without a network has fewer cells."""
     yield "step", str(status.step)
-    yield "jobs", str(status.jobs)
-    yield "sims/s", _number(status.simulations_per_s, ".0f")
-    yield "batch", _number(status.mean_batch, ".1f")
-    yield "eval ms", _number(status.latency_ms, ".1f")
-    yield "busy", _number(status.busy, ".0%")
-    yield "loss", _number(status.loss, ".3f")
-    yield "SLR/HEFT", _number(status.slr_vs_heft, ".4f")
+    yield "schedules", f"{status.schedules / 1000:.0f}k"
+    if status.jobs > 0:
+        yield "trees", str(status.jobs)
+        yield "sims/s", _number(status.simulations_per_s, ".0f")
+    if status.mean_batch is not None:
+        yield "batch", _number(status.mean_batch, ".1f")
+        yield "eval ms", _number(status.latency_ms, ".1f")
+        yield "busy", _number(status.busy, ".0%")
+    if status.loss is not None:
+        yield "loss", _number(status.loss, ".3f")
+    yield "spread", _number(status.spread, ".3f")
+
+
+def _quality(status: Status) -> Iterator[tuple[str, str]]:
+    """Mean makespans in units of HEFT's, and the level that they are judged on."""
+    yield "HEFT", "1"
+    yield "portfolio", _number(status.portfolio, ".4f")
+    yield "policy", _number(status.policy, ".4f")
+    yield "best of 32", _number(status.sampled, ".4f")
+    yield "search", _number(status.guided, ".4f")
     yield "level", f"{status.level + 1}/{status.levels}"
 
 

@@ -5,33 +5,33 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-from dagsched_env.compare import Row
+from aerl_trainer.records import EvaluationRow
 
 __all__ = ["print_table"]
 
 
 def print_table(
-    rows: Sequence[Row], title: str, *, reference: str = "heft", console: Console | None = None
+    rows: Sequence[EvaluationRow], title: str, *, console: Console | None = None
 ) -> None:
-    """Print schedulers side by side, the best mean SLR in bold.
+    """Print schedulers side by side, the best mean ratio to HEFT in bold.
 
     Args:
-        rows: from ``dagsched_env.compare.summarise``.
+        rows: of ``evaluation.evaluate``.
         title: what they were compared on.
-        reference: the scheduler of the ratio and of wins, ties and losses.
         console: where to print; by default standard output.
     """
     table = Table(title=title, title_justify="left", title_style="bold")
     table.add_column("scheduler", no_wrap=True)
-    for heading in ("mean SLR", f"vs {reference}", "wins", "ties", "losses"):
+    for heading in ("vs heft", "vs portfolio", "wins", "ties", "losses", "ms"):
         table.add_column(heading, justify="right", no_wrap=True)
-    best = min((row.mean_slr for row in rows), default=0.0)
+    best = min((row.vs_heft for row in rows), default=0.0)
     for row in rows:
         table.add_row(
-            row.name,
-            f"{row.mean_slr:.3f}",
-            f"{row.ratio_to_reference:.4f}",
+            row.scheduler if row.member is None else f"{row.scheduler} ({row.member})",
+            f"{row.vs_heft:.4f}",
+            f"{row.vs_portfolio:.4f}",
             *(str(count) for count in (row.wins, row.ties, row.losses)),
-            style="bold" if row.mean_slr == best else None,
+            f"{row.ms:.3g}",
+            style="bold" if row.vs_heft == best else None,
         )
     (console or Console()).print(table)

@@ -15,30 +15,35 @@ from aerl_trainer.runtime.processes import Backend
 from aerl_trainer.runtime.supervisor import Supervisor
 from aerl_trainer.search.summary import Found, found_in
 from aerl_trainer.search.worker import SearchWorker
-from dagsched_env.schedulers import best_of_portfolio
+from dagsched_env.schedule import Schedule
 
 __all__ = ["search_together"]
 
 
 def search_together(
-    job: SearchJob, policy: Policy | None, config: Config, spent: Callable[[], float]
+    job: SearchJob,
+    policy: Policy | None,
+    known: Schedule,
+    config: Config,
+    spent: Callable[[], float],
 ) -> Found:
     """Share a tree with child processes; this one searches too, from the first moment on.
 
     Args:
         job: the problem and its seed.
-        policy: the network; None = the hand-made prior.
+        policy: None = the hand-made prior.
+        known: a schedule that the result must not be worse than.
         config: of the search; ``run.actors`` counts this process.
         spent: share used up of a limit other than the budget of simulations, such as time.
     """
     children = config.run.actors - 1
     config = dataclasses.replace(config, run=dataclasses.replace(config.run, actors=children))
-    backend: Backend = "prior" if policy is None else "inline"
+    network = None if policy is None else policy.network
+    backend: Backend = "prior" if network is None else "inline"
     supervisor = Supervisor(config, job.instance.n_tasks, backend=backend, explore=False, guests=1)
     try:
-        if policy is not None:
-            supervisor.crew.publish(flat_weights(policy.network))
-        known = best_of_portfolio(job.instance)
+        if network is not None:
+            supervisor.crew.publish(flat_weights(network))
         slot = supervisor.start(job, rollout_weight_of(policy), known)
         tree = supervisor.slots[slot].tree
         worker = SearchWorker(
@@ -49,7 +54,7 @@ def search_together(
             evaluator_of(policy),
             config.search,
             explore=False,
-            network=policy is not None,
+            network=network is not None,
         )
         try:
             _work_as_guest(worker, supervisor, rollout_weight_of(policy), spent)

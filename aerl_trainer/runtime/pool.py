@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aerl_trainer.config import Config
+from aerl_trainer.encoding.evaluator import Evaluator, PriorEvaluator
 from aerl_trainer.inference.inline import InlineEvaluator
 from aerl_trainer.inference.metrics import InferenceTotals
 from aerl_trainer.nn.evaluator import TorchEvaluator
@@ -74,9 +75,11 @@ class LockstepPool:
         self._config = config.search
         self._network = TorchEvaluator(Network(config.network))
         self._totals = InferenceTotals.zero(1)
-        self._evaluator = InlineEvaluator(
-            self._network, None, self._totals.counts[0], self._totals.latencies[0]
-        )
+        self._evaluator: Evaluator = PriorEvaluator()
+        if config.learner.network:
+            self._evaluator = InlineEvaluator(
+                self._network, None, self._totals.counts[0], self._totals.latencies[0]
+            )
         self._queue: list[tuple[SearchJob, float]] = []
 
     @property

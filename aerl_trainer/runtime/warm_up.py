@@ -1,20 +1,22 @@
 """Compile all kernels in one process before others start: the cache on disk serves them all."""
 
 import dataclasses
+from functools import partial
 
 import numpy as np
 
-from aerl_trainer.config import Config, ReplayConfig
-from aerl_trainer.learning.experiences import make_experiences
+from aerl_trainer.config import Config, PolicyConfig, ReplayConfig
+from aerl_trainer.learning.experiences import group_of, make_experiences
 from aerl_trainer.learning.learner import Learner
 from aerl_trainer.learning.policy_gradient import PolicyGradient
 from aerl_trainer.nn.evaluator import TorchEvaluator
 from aerl_trainer.nn.network import Network
+from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.records import SearchJob
 from aerl_trainer.replay import PrioritizedReplay, RowStore
 from aerl_trainer.search.alone import search_alone
 from aerl_trainer.search.prefix import fix_prefix
-from aerl_trainer.search.trajectories import complete_by_policy, sample_trajectories
+from aerl_trainer.search.trajectories import complete_by_network, sample_trajectories
 from dagsched_env.bounds import lower_bounds
 from dagsched_env.env import DAGSchedEnv
 from dagsched_env.generators import TopcuogluGenerator
@@ -45,10 +47,11 @@ def warm_up() -> None:
     tree.bury(0)
     with tree.writing() as arrays:
         fix_prefix(arrays, 1, instance.n_processors, False)
-    complete_by_policy(instance, [State(instance)], [[]], evaluator, search, rng)
-    trajectories = sample_trajectories(instance, tree.arrays, evaluator, search, rng)
-    training = PolicyGradient(lambda _: instance, rng, instances=1, schedules=2)
-    training.step()
+    complete_by_network(instance, [State(instance)], evaluator, search, rng)
+    complete = partial(FastPolicy().complete, instance, rng=rng)
+    trajectories = sample_trajectories(instance, tree.arrays, complete, search, rng)
+    training = PolicyGradient(lambda _: instance, rng, PolicyConfig(instances=1, schedules=2))
+    training.step(trees=[group_of(instance, trajectories)])
     training.policy.schedule(instance)
     learner = Learner(config)
     learner.add(make_experiences(instance, trajectories, config))

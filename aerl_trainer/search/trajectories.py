@@ -1,6 +1,6 @@
 """Complete trajectories of a finished tree: by visit counts, then by the policy, then replayed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -30,7 +30,7 @@ from aerl_trainer.search.tree import (
 from dagsched_env.instance import Instance
 from dagsched_env.simulator import State
 
-__all__ = ["complete_by_policy", "sample_trajectories"]
+__all__ = ["Completion", "complete_by_network", "sample_trajectories"]
 
 MIN_POLICY_VISITS = 8
 """A node with fewer completed visits below it has no search policy worth learning from."""
@@ -40,12 +40,17 @@ MAX_ROUNDS = 16
 
 _Choice = Callable[[npt.NDArray[np.int32], npt.NDArray[np.int32]], int]
 
+Completion = Callable[[Sequence[State]], list[list[tuple[int, float]]]]
+"""Plays states of one problem to their end; per state the actions ``task * p + processor`` that it
+took, each with the probability that it had."""
+
 
 @dataclass
 class _Path:
     """A sequence under construction, with the search policies met on the way."""
 
     actions: list[int] = field(default_factory=list)
+    probabilities: list[float] = field(default_factory=list)
     candidates: list[npt.NDArray[np.int32]] = field(default_factory=list)
     policies: list[npt.NDArray[np.float32]] = field(default_factory=list)
 
@@ -53,21 +58,21 @@ class _Path:
 def sample_trajectories(
     instance: Instance,
     tree: TreeArrays,
-    evaluator: Evaluator,
+    complete: Completion,
     config: SearchConfig,
     rng: np.random.Generator,
 ) -> list[Trajectory]:
     """Draw up to K = ``config.min_trajectories`` distinct action sequences and replay them.
 
     From the root, actions are drawn in proportion to their visits N(s, a); below the visited part,
-    by the policy of ``evaluator``. With ``config.incumbent_trajectory`` the best schedule found by
+    by ``complete``. With ``config.incumbent_trajectory`` the best schedule found by
     the search is one of the K. Where draws repeat each other too often, terminal nodes of the tree
     that have not been drawn make up the number; fewer than K come back only where there are fewer.
 
     Args:
         instance: the problem.
         tree: a finished tree of it, to which nobody writes.
-        evaluator: gives the policy below the visited part.
+        complete: goes on below the visited part.
         config: of the search.
         rng: of all draws.
 
@@ -88,8 +93,9 @@ def sample_trajectories(
         if not paths:
             break
         states = [_state_of(instance, path.actions) for path in paths]
-        complete_by_policy(instance, states, [p.actions for p in paths], evaluator, config, rng)
-        for path in paths:
+        for path, steps in zip(paths, complete(states), strict=True):
+            path.actions += [action for action, _ in steps]
+            path.probabilities += [probability for _, probability in steps]
             drawn.setdefault(tuple(path.actions), path)
     for node in np.flatnonzero(tree.status[: tree.counters[N_NODES]] == TERMINAL).tolist():
         if len(drawn) >= wanted:
@@ -99,24 +105,23 @@ def sample_trajectories(
     return [_replay(instance, path) for path in drawn.values()]
 
 
-def complete_by_policy(
+def complete_by_network(
     instance: Instance,
-    states: list[State],
-    actions: list[list[int]],
+    states: Sequence[State],
     evaluator: Evaluator,
     config: SearchConfig,
     rng: np.random.Generator | None,
-) -> None:
-    """Play every state to its end in step with the others, appending to ``actions``.
+) -> list[list[tuple[int, float]]]:
+    """Play every state to its end in step with the others; a ``Completion``.
 
     Args:
         instance: the problem of all states.
         states: changed in place.
-        actions: per state the list to extend with ``task * p + processor``.
         evaluator: gives the policy, in batches of all states that are not terminal.
         config: which candidates the policy chooses among.
         rng: draws from the policy at ``config.trajectory_temperature``; None = its best action.
     """
+    steps: list[list[tuple[int, float]]] = [[] for _ in states]
     context = encoding_context(instance)
     workspace = allocate_workspace(*instance.comp.shape)
     encoded = allocate_states(len(states), config.max_children)
@@ -127,20 +132,24 @@ def complete_by_policy(
         evaluator.evaluate(instance, encoded, len(live))
         write_policy(encoded, len(live))
         for row, i in enumerate(live):
-            action = _choose(encoded, row, config.trajectory_temperature, rng)
+            action, probability = _choose(encoded, row, config.trajectory_temperature, rng)
             states[i].apply(*divmod(action, instance.n_processors))
-            actions[i].append(action)
+            steps[i].append((action, probability))
+    return steps
 
 
 def _choose(
     states: EncodedStates, row: int, temperature: float, rng: np.random.Generator | None
-) -> int:
+) -> tuple[int, float]:
+    """An action and its probability."""
     k = int(states.n_candidates[row])
     policy = states.policy[row, :k].astype(np.float64)
     if rng is None:
-        return int(states.candidates[row, np.argmax(policy)])
+        return int(states.candidates[row, np.argmax(policy)]), 1.0
     sharpened = (policy / policy.max()) ** (1.0 / temperature)
-    return int(states.candidates[row, rng.choice(k, p=sharpened / sharpened.sum())])
+    sharpened /= sharpened.sum()
+    chosen = int(rng.choice(k, p=sharpened))
+    return int(states.candidates[row, chosen]), float(sharpened[chosen])
 
 
 def _walk(tree: TreeArrays, choose: _Choice) -> _Path:
@@ -162,6 +171,8 @@ def _walk(tree: TreeArrays, choose: _Choice) -> _Path:
             path.candidates.append(actions.copy())
             path.policies.append((visits / total).astype(np.float32))
         path.actions.append(int(actions[position]))
+        # A followed schedule may take an action without a visit: nothing drew it.
+        path.probabilities.append(float(visits[position] / total) or 1.0)
         node = int(tree.edge_child[first + position])
     return path
 
@@ -182,6 +193,7 @@ def _follow(tree: TreeArrays, wanted: list[int]) -> _Path:
         return int(positions[0]) if positions.size else -1
 
     path = _walk(tree, follow)
+    path.probabilities += [1.0] * (len(wanted) - len(path.actions))
     path.actions = wanted
     return path
 
@@ -210,5 +222,6 @@ def _replay(instance: Instance, path: _Path) -> Trajectory:
         actions=pairs,
         candidates=tuple(path.candidates),
         policies=tuple(path.policies),
+        probabilities=np.array(path.probabilities),
         makespan=makespan,
     )

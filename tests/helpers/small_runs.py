@@ -4,6 +4,7 @@ import dataclasses
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from aerl_trainer.config import Config, SearchConfig
 from aerl_trainer.encoding.evaluator import Evaluator, PriorEvaluator
 from aerl_trainer.encoding.states import allocate_states
 from aerl_trainer.learning.experiences import make_experiences
+from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.records import Experience, SearchJob, Trajectory
 from aerl_trainer.search.alone import search_alone
 from aerl_trainer.search.shared_tree import SharedTree
@@ -34,7 +36,9 @@ SMALL: dict[str, dict[str, Any]] = {
     },
     "inference": {"backend": "server", "devices": ["cpu"]},
     "network": {"width": 8, "layers": 1},
+    "policy": {"instances": 3, "schedules": 4},
     "learner": {
+        "network": True,
         "batch_size": 8,
         "learning_rate": 0.003,
         "steps_per_job": 2.0,
@@ -86,7 +90,8 @@ def trajectories_of(instance: Instance, config: Config, seed: int = 0) -> list[T
     """A search without a network, and its sample."""
     task, rng = SearchJob(0, instance, seed), np.random.default_rng(seed)
     tree, _ = search_alone(task, PriorEvaluator(), config.search, rollout_weight=1.0, explore=True)
-    return sample_trajectories(instance, tree.arrays, PriorEvaluator(), config.search, rng)
+    complete = partial(FastPolicy().complete, instance, rng=rng)
+    return sample_trajectories(instance, tree.arrays, complete, config.search, rng)
 
 
 def experiences_of(instance: Instance, config: Config, seed: int = 0) -> list[Experience]:

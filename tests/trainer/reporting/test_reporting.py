@@ -13,6 +13,7 @@ from rich.console import Console
 
 from aerl_trainer import config as settings
 from aerl_trainer.config import Config, RunConfig
+from aerl_trainer.records import EvaluationRow
 from aerl_trainer.reporting import (
     MetricsLog,
     Progress,
@@ -22,7 +23,6 @@ from aerl_trainer.reporting import (
     print_table,
     read_metrics,
 )
-from dagsched_env.compare import Row
 from dagsched_env.errors import DAGSchedError
 
 # -- run directory -------------------------------------------------------------------------------
@@ -173,7 +173,12 @@ FULL = Status(
     latency_ms=3.14159,
     busy=0.834,
     loss=1.23456,
-    slr_vs_heft=0.95321,
+    schedules=123456,
+    spread=0.0512,
+    policy=0.95321,
+    sampled=0.93,
+    guided=0.91,
+    portfolio=0.94,
     level=1,
     levels=3,
 )
@@ -189,10 +194,14 @@ def test_plain_lines_every_ten_seconds() -> None:
         progress.message("level [1] mastered")
         progress.update(FULL)
     lines = out.getvalue().splitlines()
-    nothing = "step 0  jobs 0  sims/s -  batch -  eval ms -  busy -  loss -  SLR/HEFT -  level 1/1"
+    nothing = (
+        "step 0  schedules 0k  spread -  HEFT 1  portfolio -  policy -  best of 32 -  search -  "
+        "level 1/1"
+    )
     everything = (
-        "step 1200  jobs 80  sims/s 4123  batch 14.3  eval ms 3.1  busy 83%  loss 1.235  "
-        "SLR/HEFT 0.9532  level 2/3"
+        "step 1200  schedules 123k  trees 80  sims/s 4123  batch 14.3  eval ms 3.1  busy 83%  "
+        "loss 1.235  spread 0.051  HEFT 1  portfolio 0.9400  policy 0.9532  best of 32 0.9300  "
+        "search 0.9100  level 2/3"
     )
     assert lines == [
         f"[0:00 / 1:01:40]  {nothing}",
@@ -224,7 +233,7 @@ def test_panel_on_a_terminal() -> None:
         "1.235",
         "0.9532",
         "2/3",
-        "SLR/HEFT",
+        "best of 32",
         "sims/s",
     ):
         assert cell in last
@@ -245,7 +254,11 @@ def test_progress_ends_when_the_run_fails() -> None:
 
 
 def test_table() -> None:
-    rows = [Row("heft", 1.7341, 1.0, 0, 40, 0), Row("trained + search", 1.5214, 0.87512, 39, 1, 0)]
+    rows = [
+        EvaluationRow("heft", None, 1.0, 1.0812, 0, 40, 0, 0.0712),
+        EvaluationRow("best_single", "peft", 0.98, 1.06, 30, 1, 9, 0.1),
+        EvaluationRow("search_trained", None, 0.87512, 0.95, 39, 1, 0, 31.23),
+    ]
     out = io.StringIO()
     print_table(rows, "held-out set", console=Console(file=out, width=100))
     text = out.getvalue()
@@ -253,32 +266,42 @@ def test_table() -> None:
     assert "vs heft" in text
     cells = [re.findall(r"[^│┃]+", line) for line in text.splitlines() if line.startswith("│")]
     assert [[cell.strip() for cell in line] for line in cells] == [
-        ["heft", "1.734", "1.0000", "0", "40", "0"],
-        ["trained + search", "1.521", "0.8751", "39", "1", "0"],
+        ["heft", "1.0000", "1.0812", "0", "40", "0", "0.0712"],
+        ["best_single (peft)", "0.9800", "1.0600", "30", "1", "9", "0.1"],
+        ["search_trained", "0.8751", "0.9500", "39", "1", "0", "31.2"],
     ]
 
 
-def write_run(path: Path, *, validations: int, losses: int) -> None:
+def write_run(path: Path, *, validations: int, steps: int) -> None:
     rng = np.random.default_rng(0)
     with MetricsLog(path) as log:
-        for step in range(losses):
-            log.write("train", step=step, time_s=0.0, loss=2 * np.exp(-step / 50) + rng.random())
+        for step in range(steps):
+            log.write("policy", step=step, time_s=0.0, relative_spread=0.1 * rng.random())
         for k in range(validations):
             ratio = 1.02 - 0.01 * k
-            log.write("validation", step=20 * k, time_s=0.0, slr_vs_heft=ratio, level=k // 4)
-        log.write("search", step=losses, time_s=0.0, simulations=600)
+            log.write(
+                "validation",
+                step=20 * k,
+                time_s=0.0,
+                slr_vs_heft=ratio,
+                network_vs_heft=None,
+                sampled_vs_heft=ratio - 0.03,
+                level=k // 4,
+            )
+        log.write("search", step=steps, time_s=0.0, simulations=600)
 
 
-@pytest.mark.parametrize(("validations", "losses"), [(0, 0), (1, 1), (9, 160), (9, 0), (0, 30)])
-def test_learning_curve_is_drawn(tmp_path: Path, validations: int, losses: int) -> None:
+@pytest.mark.parametrize(("validations", "steps"), [(0, 0), (1, 1), (9, 160), (9, 0), (0, 30)])
+def test_learning_curve_is_drawn(tmp_path: Path, validations: int, steps: int) -> None:
     from matplotlib.image import imread
 
     metrics, picture = tmp_path / "metrics.jsonl", tmp_path / "curve.png"
-    write_run(metrics, validations=validations, losses=losses)
+    write_run(metrics, validations=validations, steps=steps)
     assert learning_curve(metrics, picture) == picture
     assert sorted(p.name for p in tmp_path.iterdir()) == ["curve.png", "metrics.jsonl"]
     image = imread(picture)[..., :3]
     assert image.shape[:2] == (720, 960)
     blue, orange = (0.122, 0.467, 0.706), (0.851, 0.373, 0.008)
-    for colour, wanted in ((blue, validations > 0), (orange, validations > 4)):
-        assert (np.abs(image - colour).max(axis=-1) < 0.01).any() == wanted
+    purple = (0.459, 0.439, 0.702)
+    for colour, wanted in ((blue, validations), (orange, validations), (purple, 0)):
+        assert (np.abs(image - colour).max(axis=-1) < 0.01).any() == (wanted > 0)

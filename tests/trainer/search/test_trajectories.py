@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections import Counter
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,12 +12,14 @@ from hypothesis import strategies as st
 
 from aerl_trainer.config import SearchConfig
 from aerl_trainer.encoding.evaluator import PriorEvaluator
+from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.records import SearchJob, Trajectory
 from aerl_trainer.search.alone import search_alone
 from aerl_trainer.search.shared_tree import SharedTree
 from aerl_trainer.search.trajectories import (
     MIN_POLICY_VISITS,
-    complete_by_policy,
+    Completion,
+    complete_by_network,
     sample_trajectories,
 )
 from aerl_trainer.search.tree import N_NODES, NO_NODE, ROOT, TERMINAL, TreeArrays
@@ -55,7 +58,16 @@ def sample(
     instance: Instance, tree: SharedTree, config: SearchConfig = CONFIG, seed: int = 0
 ) -> list[Trajectory]:
     rng = np.random.default_rng(seed)
-    return sample_trajectories(instance, tree.arrays, PriorEvaluator(), config, rng)
+    return sample_trajectories(instance, tree.arrays, by_prior(instance, config, rng), config, rng)
+
+
+def by_prior(
+    instance: Instance, config: SearchConfig, rng: np.random.Generator | None
+) -> Completion:
+    """Goes on as a network would that has learned nothing."""
+    return partial(
+        complete_by_network, instance, evaluator=PriorEvaluator(), config=config, rng=rng
+    )
 
 
 def flat(instance: Instance, trajectory: Trajectory) -> tuple[int, ...]:
@@ -214,8 +226,8 @@ def draw_first_actions(
     rng = np.random.default_rng(seed)
     pairs: Counter[tuple[int, int]] = Counter()
     for _ in range(draws):
-        arrays = tree.arrays
-        (one,) = sample_trajectories(instance, arrays, PriorEvaluator(), config, rng)
+        complete = by_prior(instance, config, rng)
+        (one,) = sample_trajectories(instance, tree.arrays, complete, config, rng)
         first, second, *_ = flat(instance, one)
         pairs[first, second] += 1
     return pairs
@@ -291,8 +303,9 @@ def play(
     instance: Instance, config: SearchConfig, rng: np.random.Generator | None, copies: int = 3
 ) -> list[list[int]]:
     states = [State(instance) for _ in range(copies)]
-    actions: list[list[int]] = [[] for _ in states]
-    complete_by_policy(instance, states, actions, PriorEvaluator(), config, rng)
+    steps = by_prior(instance, config, rng)(states)
+    actions = [[action for action, _ in sequence] for sequence in steps]
+    assert all(0 < probability <= 1 for sequence in steps for _, probability in sequence)
     assert all(state.terminal for state in states)
     for state, sequence in zip(states, actions, strict=True):
         pairs = [divmod(action, instance.n_processors) for action in sequence]
@@ -333,12 +346,41 @@ def common_prefix(one: list[int], other: list[int]) -> int:
 def test_states_are_completed_from_where_they_are() -> None:
     instance = problem()
     full = play(instance, CONFIG, None, copies=1)[0]
-    states, actions = [], []
+    states = []
     for depth in (0, 4, instance.n_tasks):
         state = State(instance)
         for action in full[:depth]:
             state.apply(*divmod(action, instance.n_processors))
         states.append(state)
-        actions.append(full[:depth])
-    complete_by_policy(instance, states, actions, PriorEvaluator(), CONFIG, None)
-    assert actions == [full] * 3
+    steps = by_prior(instance, CONFIG, None)(states)
+    rest = [[action for action, _ in sequence] for sequence in steps]
+    assert rest == [full, full[4:], []]
+
+
+def test_the_fast_policy_completes_from_where_states_are() -> None:
+    """With the probabilities of its own choices; the states stay as they are."""
+    instance = problem()
+    policy = FastPolicy()
+    (full,) = policy.complete(instance, [State(instance)], np.random.default_rng(0))
+    state = State(instance)
+    for action, _ in full[:4]:
+        state.apply(*divmod(action, instance.n_processors))
+    rest, again = policy.complete(instance, [state, state], np.random.default_rng(0))
+    assert len(rest) == len(again) == instance.n_tasks - 4
+    assert len(full) == instance.n_tasks
+    assert state.n_scheduled == 4
+    assert all(0 < probability <= 1 for _, probability in full)
+
+
+def test_a_trajectory_knows_how_probable_its_actions_were() -> None:
+    """At the root: the share of the visits."""
+    instance = problem()
+    tree = grow(instance)
+    arrays = tree.arrays
+    root = slice(arrays.first_edge[ROOT], arrays.first_edge[ROOT] + arrays.n_edges[ROOT])
+    visits = dict(zip(arrays.edge_action[root].tolist(), arrays.edge_visits[root], strict=True))
+    for trajectory in sample(instance, tree):
+        assert trajectory.probabilities.shape == (instance.n_tasks,)
+        assert ((trajectory.probabilities > 0) & (trajectory.probabilities <= 1)).all()
+        share = visits[flat(instance, trajectory)[0]] / sum(visits.values())
+        assert trajectory.probabilities[0] == pytest.approx(share)
