@@ -1,8 +1,8 @@
 """The action modes: an action is a (task, processor) pair, two indices, or a task alone.
 
 ``N`` and ``P`` are the padded numbers of tasks and processors. Each mode has a Gymnasium space, a
-mask with one entry for each number that the policy chooses from, and a conversion from actions to
-placements. Masks and ``split`` keep leading axes, so that one call serves a batch.
+mask with one entry for each number that the policy chooses from, and conversions from actions to
+placements and back. Masks, ``split`` and ``join`` keep leading axes: one call serves a batch.
 """
 
 from typing import Any, Protocol
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
+from dagsched_env.errors import DAGSchedError
 from dagsched_env.kernels.arrays import Ints
 from dagsched_env.kernels.state import completion
 from dagsched_env.simulator import State
@@ -46,6 +47,10 @@ class ActionMode(Protocol):
         """Task and processor (or ``BY_EFT``) of actions in the space, elementwise: ``[...]``."""
         ...
 
+    def join(self, task: int | Ints, processor: int | Ints) -> Any:
+        """The actions that mean these placements; raises DAGSchedError if there are none."""
+        ...
+
     def mask(self, legal: Bools) -> Bools:
         """``[..., A]`` mask from the legal pairs ``[..., N, P]``; may share their memory."""
         ...
@@ -66,6 +71,10 @@ class PairActions:
     def split(self, action: npt.NDArray[Any]) -> tuple[Ints, Ints]:
         """``action // P`` and ``action % P``."""
         return divmod(action, self._max_processors)
+
+    def join(self, task: int | Ints, processor: int | Ints) -> Any:
+        """``t·P + q``."""
+        return task * self._max_processors + processor
 
     def mask(self, legal: Bools) -> Bools:
         """The legal pairs in one row."""
@@ -93,6 +102,10 @@ class FactoredActions:
         """The two entries on the last axis."""
         return action[..., 0], action[..., 1]
 
+    def join(self, task: int | Ints, processor: int | Ints) -> Any:
+        """``[..., 2]``"""
+        return np.stack([task, processor], axis=-1)
+
     def mask(self, legal: Bools) -> Bools:
         """Tasks, then processors."""
         return np.concatenate([legal.any(axis=-1), legal.any(axis=-2)], axis=-1)
@@ -113,6 +126,13 @@ class TaskActions:
     def split(self, action: npt.NDArray[Any]) -> tuple[Ints, Ints]:
         """The task, and ``BY_EFT``."""
         return action, np.full_like(action, BY_EFT)
+
+    def join(self, task: int | Ints, processor: int | Ints) -> Any:
+        """Raises: the environment chooses the processor."""
+        raise DAGSchedError(
+            'action="task" leaves the processor to the environment: make it with "pair" or '
+            '"factored" to choose one'
+        )
 
     def mask(self, legal: Bools) -> Bools:
         """The ready tasks."""

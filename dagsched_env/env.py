@@ -169,6 +169,14 @@ class DAGSchedEnv(gymnasium.Env[Any, Any]):
         info["action_mask"] = self._sample_mask()
         return observation, reward, terminated, truncated, info
 
+    def action_of(self, task: int, processor: int) -> Any:
+        """The action that places a task on a processor, in the mode of this environment.
+
+        Raises:
+            DAGSchedError: the mode is ``"task"``, in which the environment chooses the processor.
+        """
+        return self._actions.join(task, processor)
+
     def action_masks(self) -> Bools:
         """True where an action is legal; all False when the schedule is complete.
 

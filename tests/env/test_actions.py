@@ -10,6 +10,7 @@ from hypothesis import given, settings
 
 from dagsched_env import DAGSchedEnv, Instance, State
 from dagsched_env.actions import ACTIONS, BY_EFT, decode
+from dagsched_env.errors import DAGSchedError
 from dagsched_env.kernels.graph.ranks import order_by_rank
 from helpers.strategies import episodes
 
@@ -162,6 +163,23 @@ def test_batches(action: str) -> None:
     for i in range(7):
         task, processor = decode(mode, actions[i], state)
         assert (task, processor) == (tasks[i], max(processors[i], 0))
+
+
+def test_a_placement_becomes_the_action_that_means_it() -> None:
+    tasks, processors = np.array([0, 3, 13]), np.array([4, 0, 2])
+    for action in ("pair", "factored"):
+        mode = ACTIONS[action](N, P)
+        joined = mode.join(tasks, processors)
+        assert [part.tolist() for part in mode.split(joined)] == [[0, 3, 13], [4, 0, 2]]
+        env = DAGSchedEnv(PAIR, action=action, **PADDED)
+        env.reset()
+        taken = env.action_of(0, 1)
+        assert env.action_space.contains(taken)
+        assert np.array_equal(taken, encode(action, 0, 1))
+        assert not env.step(taken)[4]["illegal_action"]
+        assert env.state.arrays.processor[0] == 1
+    with pytest.raises(DAGSchedError, match=r'leaves the processor.*"pair" or "factored"'):
+        DAGSchedEnv(PAIR, action="task").action_of(0, 1)
 
 
 def test_spaces() -> None:
