@@ -8,4 +8,5 @@ In reading order:
 - ``rollout``: schedules drawn by the policy, with the gradient of their log-probability
 - ``prior``: the policy as the prior of a tree search
 - ``fast``: ``FastPolicy``, for everybody who is no kernel
+- ``files``: its weights in a file
 """

@@ -8,11 +8,16 @@ from pathlib import Path
 
 from dagsched_env.errors import DAGSchedError
 
-__all__ = ["write_folder", "write_text"]
+__all__ = ["write_bytes", "write_folder", "write_text"]
 
 
 def write_text(path: str | PathLike[str], text: str) -> None:
-    """Write UTF-8 text under a temporary name beside ``path``, then rename it.
+    """``write_bytes`` of UTF-8 text."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: str | PathLike[str], content: bytes) -> None:
+    """Write a file under a temporary name beside ``path``, then rename it.
 
     A device or a pipe is written to directly: renaming would replace it.
 
@@ -21,11 +26,11 @@ def write_text(path: str | PathLike[str], text: str) -> None:
     """
     target = Path(path)
     if target.exists() and not target.is_file():
-        target.write_text(text, encoding="utf-8")
+        target.write_bytes(content)
         return
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        _write_synced(temporary, text)
+        _write_synced(temporary, content)
         os.replace(temporary, target)
     except BaseException as error:
         temporary.unlink(missing_ok=True)
@@ -63,7 +68,7 @@ def write_folder(
     try:
         temporary.mkdir()
         for name, text in files.items():
-            _write_synced(temporary / name, text)
+            _write_synced(temporary / name, text.encode())
         if exists:
             os.rename(target, old)
         os.rename(temporary, target)
@@ -78,8 +83,8 @@ def write_folder(
         shutil.rmtree(old)
 
 
-def _write_synced(path: Path, text: str) -> None:
-    with path.open("w", encoding="utf-8") as stream:
-        stream.write(text)
+def _write_synced(path: Path, content: bytes) -> None:
+    with path.open("wb") as stream:
+        stream.write(content)
         stream.flush()
         os.fsync(stream.fileno())

@@ -33,17 +33,9 @@ from dagsched_env.kernels.state.transitions import place, reset
 from dagsched_env.schedulers import heft
 from dagsched_env.simulator import State, replay
 from helpers import references
+from helpers.policies import some_weights
 from helpers.small_runs import problem
 from helpers.strategies import instances
-
-
-def some_weights(seed: int = 0) -> Weights:
-    """All parts matter, and no pair is certain."""
-    rng = np.random.default_rng(seed)
-    weights = initial_weights(rng)
-    weights += (0.2 * rng.normal(size=N_WEIGHTS)).astype(np.float32)
-    weights[SCALE] = -1.5
-    return weights
 
 
 @given(instances(max_tasks=8, max_processors=3), st.integers(0, 2**32 - 1))
