@@ -8,5 +8,6 @@ In reading order:
 - ``rollout``: schedules drawn by the policy, with the gradient of their log-probability
 - ``prior``: the policy as the prior of a tree search
 - ``fast``: ``FastPolicy``, for everybody who is no kernel
+- ``agent``: the policy as an agent of ``DAGSched-v0``
 - ``files``: its weights in a file
 """

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from aerl_trainer.policy.context import PolicyWorkspace, allocate_policy, policy_context
-from aerl_trainer.policy.rollout import GREEDY, grade_group, roll_out, roll_out_group
-from aerl_trainer.policy.scoring import begin
+from aerl_trainer.policy.rollout import GREEDY, choose, grade_group, roll_out, roll_out_group
+from aerl_trainer.policy.scoring import begin, score, short_list
 from aerl_trainer.policy.weights import N_WEIGHTS, Weights, initial_weights
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
@@ -50,6 +50,25 @@ class FastPolicy:
                 "finite numbers"
             )
         self._local = threading.local()
+
+    def action(self, state: State, rng: np.random.Generator | None = None) -> tuple[int, int]:
+        """Task and processor of the most probable pair of a state, or with ``rng`` of a drawn one.
+
+        From the empty state to the end, the most probable pairs make ``schedule(instance)``.
+
+        Raises:
+            DAGSchedError: the state is complete, or leaves idle gaps unused (``insertion=False``).
+        """
+        if state.terminal or not state.insertion:
+            raise DAGSchedError(
+                "the policy chooses no action where all tasks are placed, nor with insertion=False"
+            )
+        f, w, s = policy_context(state.instance), self._workspace(state.instance), state.arrays
+        begin(f, w, s)
+        count = short_list(f, w, s)
+        score(f, w, s, self.weights, count)
+        k = choose(w, count, GREEDY if rng is None else rng.random())
+        return divmod(int(w.actions[k]), state.instance.n_processors)
 
     def schedule(self, instance: Instance) -> Schedule:
         """One greedy pass: the most probable pair in every state."""
