@@ -9,7 +9,7 @@ Modules and packages in reading order; each imports only from those before it:
 - around them: ``checkpoint``, ``problems`` (which problems), ``curriculum`` (and when),
   ``reporting``;
 - evaluation and learning: ``inference`` (who evaluates states), ``learning``, ``policies`` (a
-  trained network with its settings), ``validator``;
+  trained network with its settings), ``validator``, ``schedulers`` (a policy for ``dagsched``);
 - processes: ``runtime``, ``lifecycle`` (of a search job), ``observers`` (what a run records);
 - what users call: ``solver``, ``evaluation``, ``training``, ``launch`` (a run on any problems),
   ``baselines``, ``cli``.

@@ -17,6 +17,7 @@ __all__ = [
     "Comparison",
     "Progress",
     "Row",
+    "Scheduler",
     "compare",
     "count_wins",
     "format_pairwise",
@@ -29,6 +30,8 @@ __all__ = [
 
 TIE_TOLERANCE = 1e-9
 """Makespans with a smaller relative difference count as equal."""
+
+Scheduler = Callable[[Instance], Schedule]
 
 Progress = Callable[[int, int], None]
 """Called after each schedule with the numbers of schedules done and of all schedules."""
@@ -66,7 +69,7 @@ class Comparison:
 
 def compare(
     instances: Sequence[Instance],
-    schedulers: Mapping[str, Callable[[Instance], Schedule]],
+    schedulers: Mapping[str, Scheduler],
     progress: Progress | None = None,
 ) -> Comparison:
     """Run every scheduler on every instance and check every schedule.

@@ -4,6 +4,7 @@ In reading order:
 
 - ``arguments``: what the commands share;
 - ``progress``: a progress bar on a terminal;
+- ``policies``: trained policies as schedulers;
 - ``schedulers``: the schedulers that a command line can name;
 - ``inspection``: ``dagsched info`` and ``dagsched verify``;
 - ``scheduling``: ``dagsched schedule`` and ``dagsched plot``;
@@ -31,6 +32,7 @@ EXAMPLES = """examples:
   dagsched plot montage schedule.json --out gantt.html
   dagsched verify montage schedule.json
   dagsched compare --suite heldout --schedulers heft peft annealing --time-limit 0.1
+  dagsched compare --suite heldout --schedulers heft --checkpoint runs/first
   dagsched generate cholesky tiles=6 --processors 8 --ccr 2 --seed 7 --out instance.json
   dagsched convert instance.json instance.dot
 

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from dagsched_env import io
 
-__all__ = ["FILE_HELP", "Commands", "add_command", "positive_seconds", "seed"]
+__all__ = ["FILE_HELP", "Commands", "add_command", "positive", "positive_seconds", "seed"]
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -42,6 +42,14 @@ def positive_seconds(text: str) -> float:
     if not (math.isfinite(seconds) and seconds > 0):
         raise argparse.ArgumentTypeError(f"{text} is not a number of seconds > 0")
     return seconds
+
+
+def positive(text: str) -> int:
+    """A whole number >= 1."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not >= 1")
+    return value
 
 
 def seed(text: str) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from dagsched_env import compare, suites
 from dagsched_env.cli.arguments import Commands, add_command
+from dagsched_env.cli.policies import POLICIES, add_checkpoint, read_policies
 from dagsched_env.cli.progress import bar
 from dagsched_env.cli.schedulers import CP_SAT, NAMES, add_time_limit, choose
 from dagsched_env.errors import DAGSchedError
@@ -31,7 +32,8 @@ def add_commands(commands: Commands) -> None:
         "compare schedulers over a suite",
         "  dagsched compare --suite heldout\n"
         "  dagsched compare --suite test --schedulers peft annealing --time-limit 1 \\\n"
-        "      --reference best-known --pairwise --csv all.csv --png all.png",
+        "      --reference best-known --pairwise --csv all.csv --png all.png\n"
+        "  dagsched compare --schedulers heft peft --checkpoint runs/first --samples 100",
     )
     parser.add_argument(
         "--suite", choices=suites.SUITES, default="heldout", help="default: %(default)s"
@@ -45,9 +47,10 @@ def add_commands(commands: Commands) -> None:
         help=f"among {', '.join(NAMES)}; default: all but {CP_SAT}",
     )
     add_time_limit(parser)
+    add_checkpoint(parser)
     parser.add_argument(
         "--reference",
-        choices=[*NAMES, "best-known"],
+        choices=[*NAMES, *POLICIES, "best-known"],
         default=REFERENCE,
         metavar="NAME",
         help="the scheduler with which the others are compared, or best-known: the makespans that "
@@ -68,10 +71,12 @@ def _compare(arguments: argparse.Namespace) -> None:
     instances = _instances(arguments.suite, arguments.limit)
     best_known = arguments.reference == "best-known"
     reference = BEST_KNOWN if best_known else arguments.reference
-    names = dict.fromkeys([*([] if best_known else [reference]), *arguments.schedulers])
+    policies = read_policies(arguments.checkpoint, arguments.samples)
+    first = [] if best_known else [reference]
+    schedulers = choose([*first, *arguments.schedulers, *policies], arguments.time_limit, policies)
     published = {BEST_KNOWN: _best_known(arguments.suite, instances)} if best_known else {}
-    with bar(f"comparing on {arguments.suite}", len(names) * len(instances)) as progress:
-        comparison = compare.compare(instances, choose(names, arguments.time_limit), progress)
+    with bar(f"comparing on {arguments.suite}", len(schedulers) * len(instances)) as progress:
+        comparison = compare.compare(instances, schedulers, progress)
     makespans = {**published, **comparison.makespans}
     rows = compare.summarise(makespans, instances, reference, comparison.seconds)
     print(_headline(arguments.suite, len(instances), arguments.time_limit))

@@ -1,11 +1,14 @@
 """The schedulers that a command line can name, ready to be called with the instance alone."""
 
 import argparse
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 
 from dagsched_env import exact
 from dagsched_env.cli.arguments import positive_seconds
+from dagsched_env.cli.policies import POLICIES
+from dagsched_env.compare import Scheduler
+from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import SCHEDULERS, SEARCHERS
@@ -30,13 +33,24 @@ def add_time_limit(parser: argparse.ArgumentParser) -> None:
 
 
 def choose(
-    names: Iterable[str], time_limit: float | None
-) -> dict[str, Callable[[Instance], Schedule]]:
-    """Name → scheduler; the searches get the time limit, in seconds."""
-    return {name: _scheduler(name, time_limit) for name in names}
+    names: Iterable[str], time_limit: float | None, policies: Mapping[str, Scheduler]
+) -> dict[str, Scheduler]:
+    """The schedulers of some names.
+
+    Args:
+        names: among ``NAMES`` and ``POLICIES``.
+        time_limit: of the searches (seconds).
+        policies: of a checkpoint, or none.
+
+    Raises:
+        DAGSchedError: a policy without a checkpoint.
+    """
+    return {name: policies.get(name) or _scheduler(name, time_limit) for name in names}
 
 
-def _scheduler(name: str, time_limit: float | None) -> Callable[[Instance], Schedule]:
+def _scheduler(name: str, time_limit: float | None) -> Scheduler:
+    if name in POLICIES:
+        raise DAGSchedError(f"{name} needs a trained policy: name one with --checkpoint")
     if name == CP_SAT:
         return partial(_cp_sat, time_limit or CP_SAT_SECONDS)
     if name in SEARCHERS and time_limit is not None:

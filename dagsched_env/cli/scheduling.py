@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dagsched_env import io, render
 from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command
 from dagsched_env.cli.inspection import read_schedule
+from dagsched_env.cli.policies import POLICIES, add_checkpoint, read_policies
 from dagsched_env.cli.progress import bar
 from dagsched_env.cli.schedulers import CP_SAT, NAMES, add_time_limit, choose
 from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_text
 from dagsched_env.schedule import Schedule
+from dagsched_env.schedulers import SCHEDULERS
 
 __all__ = ["add_commands"]
 
@@ -24,18 +26,20 @@ def add_commands(commands: Commands) -> None:
         "schedule",
         "schedule an instance",
         "  dagsched schedule montage --scheduler all\n"
-        "  dagsched schedule montage --scheduler annealing --time-limit 5 --out schedule.json",
+        "  dagsched schedule montage --scheduler annealing --time-limit 5 --out schedule.json\n"
+        "  dagsched schedule montage --scheduler policy_sampled --checkpoint runs/first",
     )
     schedule.add_argument("file", metavar="FILE", help=FILE_HELP)
     schedule.add_argument(
         "--scheduler",
-        choices=[*NAMES, "all"],
+        choices=[*NAMES, *POLICIES, "all"],
         default=DEFAULT,
         metavar="NAME",
-        help=f"{', '.join(NAMES)}; default: %(default)s; all: each in turn but {CP_SAT}, the best "
-        "schedule is written",
+        help=f"{', '.join(NAMES)}; with --checkpoint {' and '.join(POLICIES)}; default: "
+        f"%(default)s; all: each in turn but {CP_SAT}, the best schedule is written",
     )
     add_time_limit(schedule)
+    add_checkpoint(schedule)
     schedule.add_argument("--out", metavar="FILE", help="write the schedule as JSON")
     schedule.add_argument("--gantt", metavar="FILE", help="draw it as PNG, SVG, PDF or HTML")
     schedule.set_defaults(run=_schedule)
@@ -58,11 +62,13 @@ def add_commands(commands: Commands) -> None:
 
 def _schedule(arguments: argparse.Namespace) -> None:
     instance = io.load(arguments.file)
-    every = [name for name in NAMES if name != CP_SAT]
+    policies = read_policies(arguments.checkpoint, arguments.samples)
+    every = [*(name for name in NAMES if name != CP_SAT), *policies]
     names = every if arguments.scheduler == "all" else [arguments.scheduler]
+    chosen = choose(names, arguments.time_limit, policies)
     schedules = {}
     with bar("scheduling", len(names)) as progress:
-        for done, (name, scheduler) in enumerate(choose(names, arguments.time_limit).items(), 1):
+        for done, (name, scheduler) in enumerate(chosen.items(), 1):
             schedules[name] = scheduler(instance)
             schedules[name].validate(instance)
             progress(done, len(names))
@@ -88,7 +94,7 @@ def _print_metrics(schedules: Mapping[str, Schedule], instance: Instance) -> Non
 def _plot(arguments: argparse.Namespace) -> None:
     instance = io.load(arguments.instance)
     if arguments.schedule is None:
-        schedule = choose([DEFAULT], None)[DEFAULT](instance)
+        schedule = SCHEDULERS[DEFAULT](instance)
     else:
         schedule = read_schedule(arguments.schedule, instance)
     print(f"wrote {render.save(schedule, arguments.out, instance)}")

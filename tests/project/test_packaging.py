@@ -17,6 +17,8 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 import dagsched_env
+from aerl_trainer.schedulers import from_checkpoint
+from dagsched_env.cli import policies
 from helpers import ROOT
 
 PACKAGES = ("dagsched_env", "aerl_trainer")
@@ -99,6 +101,14 @@ def test_console_scripts_can_be_loaded() -> None:
     scripts = {point.name: point.load() for point in points if point.group == "console_scripts"}
     assert set(scripts) == {"aerl", "dagsched"}
     assert all(callable(script) for script in scripts.values())
+
+
+def test_policies_are_declared_where_the_command_looks_for_them() -> None:
+    """In setup.cfg: what is installed may be older."""
+    (line,) = setup_cfg()["options.entry_points"][policies.GROUP].strip().splitlines()
+    name, value = line.split(" = ")
+    point = importlib.metadata.EntryPoint(name, value, policies.GROUP)
+    assert point.load() is from_checkpoint
 
 
 def test_the_changelog_ends_with_this_version() -> None:

@@ -3,13 +3,15 @@
 import json
 import subprocess
 import sys
+from importlib.metadata import EntryPoint
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from dagsched_env import Instance, Schedule, __version__, io
-from dagsched_env.cli import main
+from dagsched_env.cli import main, policies
 from dagsched_env.platforms import ccr
 from dagsched_env.schedulers import SCHEDULERS, heft
 
@@ -208,6 +210,69 @@ def test_compare_always_has_the_reference(capsys):
     assert out[3].split()[2:6] == ["1.0000", "0", "3", "0"]
 
 
+def stub_reader(checkpoint, samples, seed):
+    """In place of the trainer's: one scheduler for a rule, and one that shows what it was given."""
+    assert (checkpoint, seed) == (Path("run"), 0)
+    return {
+        "policy": SCHEDULERS["cpop"],
+        "policy_sampled": SCHEDULERS["peft"] if samples == 5 else SCHEDULERS["olb"],
+    }
+
+
+@pytest.fixture
+def reader(monkeypatch):
+    """Declare an entry point of the group, by the text of its object, or none."""
+
+    def declare(value):
+        points = [EntryPoint("stub", value, policies.GROUP)] if value else []
+        monkeypatch.setattr(policies, "entry_points", lambda group: points)
+
+    monkeypatch.setitem(sys.modules, "stub_reader", SimpleNamespace(read=stub_reader))
+    declare("stub_reader:read")
+    return declare
+
+
+def test_compare_adds_the_policies_of_a_checkpoint(capsys, tmp_path, reader):
+    arguments = ["compare", "--suite", "workflows_small", "--schedulers", "heft", "cpop", "peft"]
+    arguments += ["--checkpoint", "run", "--samples", 5, "--csv", tmp_path / "all.csv"]
+    code, out, _ = run(capsys, *arguments)
+    rows = {line.split()[0]: line.split()[1:6] for line in out[3:8]}
+    assert code == 0
+    assert list(rows) == ["heft", "cpop", "peft", "policy", "policy_sampled"]
+    assert rows["policy"] == rows["cpop"] != rows["peft"]
+    assert rows["policy_sampled"] == rows["peft"]
+    assert (tmp_path / "all.csv").read_text().count("policy,") == 3
+    code, out, _ = run(capsys, *arguments[:4], "heft", "--checkpoint", "run", "--reference=policy")
+    assert code == 0
+    assert [line.split()[0] for line in out[3:]] == ["policy", "heft", "policy_sampled"]
+    assert "vs policy" in out[1]
+
+
+def test_schedule_by_a_policy(capsys, reader):
+    arguments = ["schedule", "montage", "--checkpoint", "run", "--scheduler"]
+    makespan = {
+        name: float(run(capsys, *arguments, name)[1][1].split()[1])
+        for name in ("policy", "policy_sampled", "cpop", "olb")
+    }
+    assert makespan["policy"] == makespan["cpop"]
+    assert makespan["policy_sampled"] == makespan["olb"]
+    names = [line.split()[0] for line in run(capsys, *arguments, "all")[1][1:]]
+    assert names == [*SCHEDULERS, "policy", "policy_sampled"]
+
+
+def test_policies_that_cannot_be_had(capsys, reader):
+    montage = ["schedule", "montage", "--scheduler", "policy"]
+    assert_refused(capsys, *montage, message="policy needs a trained policy: name one with --ch")
+    compare = ["compare", "--suite", "workflows_small"]
+    assert_refused(capsys, *compare, "--reference", "policy", message="name one with --checkpoint")
+    reader("no_such_package.reader:read")
+    message = "needs 'no_such_package': install it with pip install 'aerl-ds[trainer]'"
+    assert_refused(capsys, *montage, "--checkpoint", "run", message=message)
+    reader(None)
+    message = "nothing that is installed reads run: run pip install 'aerl-ds[trainer]'"
+    assert_refused(capsys, *compare, "--checkpoint", "run", message=message)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -269,6 +334,7 @@ def test_names_that_the_terminal_cannot_show_are_no_traceback(tmp_path):
         ["schedule", "montage", "--scheduler", "magic"],
         ["compare", "--suite", "x"],
         ["compare", "--time-limit", "0"],
+        ["compare", "--checkpoint", "run", "--samples", "0"],
         ["generate", "--seed", "-1", "--out", "x.json"],
     ],
 )
