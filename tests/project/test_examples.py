@@ -40,6 +40,7 @@ def test_there_is_a_test_and_a_line_of_the_readme_for_every_example():
         "own_instance.py",
         "own_reward.py",
         "own_scheduler.py",
+        "policy_in_env.py",
         "quickstart.py",
         "vector_env.py",
         "workflow_trace.py",
@@ -141,6 +142,19 @@ def test_maskable_ppo(tmp_path, policy, at_most):
     # Random placements take some 1.6 times HEFT's makespan here, and nothing half of it.
     assert 1.4 < ratio["random order"] < 1.8
     assert 0.8 < ratio["MaskablePPO"] < at_most
+
+
+def test_policy_in_env(tmp_path):
+    output = run("policy_in_env.py", "--out", "first", directory=tmp_path)
+    ratio = dict(re.findall(r"^  (.+?) +([\d.]+)$", output, re.MULTILINE))
+    assert list(ratio) == ["not trained", "trained", "best of 8 samples"]
+    assert float(ratio["best of 8 samples"]) < float(ratio["trained"]) - 0.01
+    assert float(ratio["trained"]) < float(ratio["not trained"]) - 0.005 < 1
+    assert_picture(tmp_path / "first" / "gantt.png")
+    again = ("--policy", "first/policy.safetensors", "--out", "second")
+    read = run("policy_in_env.py", *again, directory=tmp_path)
+    assert dict(re.findall(r"^  (.+?) +([\d.]+)$", read, re.MULTILINE)) == ratio
+    assert not (tmp_path / "second" / "policy.safetensors").exists()
 
 
 def test_cliffwalk_per(tmp_path):

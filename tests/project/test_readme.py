@@ -32,12 +32,12 @@ def run(command: list[str], cwd: Path) -> str:
 
 
 def test_the_readme_has_what_it_promises() -> None:
-    assert len(PYTHON_BLOCKS) == 4
+    assert len(PYTHON_BLOCKS) == 5
     assert len(COMMANDS) == 6
 
 
 @pytest.mark.parametrize(
-    "block", PYTHON_BLOCKS, ids=["gymnasium", "maskable_ppo", "vector", "own_problem"]
+    "block", PYTHON_BLOCKS, ids=["gymnasium", "maskable_ppo", "policy", "vector", "own_problem"]
 )
 def test_python_blocks_print_a_result(block: str, tmp_path: Path) -> None:
     out = run([sys.executable, "-c", block], tmp_path)
