@@ -60,7 +60,7 @@ def test_a_wrapped_environment_and_other_observations() -> None:
 
 
 def test_an_agent_notices_a_new_episode_and_what_others_place() -> None:
-    """The same instance twice, the second time from the third task on; then another one."""
+    """The same instance twice, the second time from the second task on; then other ones."""
     policy, env = FastPolicy(some_weights()), DAGSchedEnv(problem(10, 3), **PADDED)
     agent = PolicyAgent(policy)
     assert play(env, lambda seen: agent.act(seen, env.instance)) == policy.schedule(env.instance)
@@ -69,8 +69,9 @@ def test_an_agent_notices_a_new_episode_and_what_others_place() -> None:
         observation, _, _, _, info = env.step(int(info["action_mask"].argmax()))
         chosen = agent.act(observation, env.instance)
         assert chosen == policy_action(policy, env)
-    observation, _ = env.reset(options={"instance": problem(10, 3, seed=1)})
-    assert agent.act(observation, env.instance) == policy_action(policy, env)
+    for seed in range(1, 6):
+        observation, _ = env.reset(options={"instance": problem(10, 3, seed)})
+        assert agent.act(observation, env.instance) == policy_action(policy, env)
 
 
 def test_an_agent_that_has_missed_an_observation_says_so() -> None:
