@@ -14,6 +14,7 @@ import gymnasium
 import numpy as np
 
 import dagsched_env  # registers DAGSched-v0
+from aerl_trainer.config import PolicyConfig
 from aerl_trainer.learning.policy_gradient import PolicyGradient
 from aerl_trainer.policy.agent import policy_action
 from aerl_trainer.policy.fast import FastPolicy
@@ -27,7 +28,8 @@ SAMPLES = 8
 
 def train(steps):
     """Gradient steps on random problems; each draws 8 of them, and 32 schedules of each."""
-    training = PolicyGradient(parse_family(PROBLEMS), np.random.default_rng(0), instances=8)
+    config = PolicyConfig(instances=8)
+    training = PolicyGradient(parse_family(PROBLEMS), np.random.default_rng(0), config)
     for i in range(steps):
         training.step(i / steps)
     return training.policy
