@@ -225,7 +225,7 @@ def _final_report(
     """
     policy, run = load_policy(directory.path), config.run
     sets = {"test": result.test} if result.test else {}
-    if config.curriculum == CurriculumConfig():
+    if not sets or config.curriculum == CurriculumConfig():
         sets[HELDOUT] = tuple(listed([HELDOUT], count=1, seed=0))
     chosen = Settings(run.evaluation_simulations, run.evaluation_budget_s, run.seed)
     results = {

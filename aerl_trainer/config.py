@@ -213,7 +213,9 @@ class PolicyConfig:
     schedules: int = 32
     """Schedules of a group that the policy draws itself."""
     learning_rate: float = 0.01
-    """Of Adam at the start; it falls linearly to 0 over the run."""
+    """Of Adam at the start; it falls linearly to 0."""
+    decay_steps: int = 0
+    """Steps until it is 0; 0 = ``run.max_steps``, or else ``run.minutes``."""
     average: float = 0.98
     """Share of the old averaged weights that a step keeps; the averaged ones are used."""
     ratio_clip: float = 1.0
@@ -222,6 +224,7 @@ class PolicyConfig:
     def __post_init__(self) -> None:
         _require(self.instances >= 1, "policy.instances must be at least 1")
         _require(self.schedules >= 2, "policy.schedules must be at least 2")
+        _require(self.decay_steps >= 0, "policy.decay_steps must not be negative")
         for name in ("learning_rate", "ratio_clip"):
             _require(getattr(self, name) > 0, f"policy.{name} must be positive")
         _require(0 <= self.average < 1, "policy.average must lie in [0, 1)")

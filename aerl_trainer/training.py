@@ -167,8 +167,8 @@ class _Run:
             if not self._may_step():
                 self._wait_for_experience()
                 continue
-            steps = config.run.max_steps
-            self._step(self.steps / steps if steps > 0 else spent / duration)
+            steps = config.policy.decay_steps or config.run.max_steps
+            self._step(min(1.0, self.steps / steps if steps else spent / duration))
         else:
             if not stop.requested:
                 self._validate()  # the last steps are the smallest, and the best

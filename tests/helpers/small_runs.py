@@ -36,7 +36,7 @@ SMALL: dict[str, dict[str, Any]] = {
     },
     "inference": {"backend": "server", "devices": ["cpu"]},
     "network": {"width": 8, "layers": 1},
-    "policy": {"instances": 3, "schedules": 4},
+    "policy": {"instances": 3, "schedules": 4, "decay_steps": 30},
     "learner": {
         "network": True,
         "batch_size": 8,
@@ -55,7 +55,14 @@ SMALL: dict[str, dict[str, Any]] = {
         "max_variance": 1.0,
     },
     "validator": {"interval": 5, "instances": 3},
-    "run": {"minutes": 5.0, "max_steps": 20, "actors": 1, "trees_in_flight": 2, "seed": 3},
+    "run": {
+        "minutes": 5.0,
+        "max_steps": 20,
+        "actors": 1,
+        "trees_in_flight": 2,
+        "seed": 3,
+        "evaluation_budget_s": 0.01,
+    },
 }
 
 
@@ -78,6 +85,7 @@ def set_flags(config: Config) -> list[str]:
         for key, value in values.items():
             if value != defaults[section][key] and section != "curriculum":
                 text = list(value) if isinstance(value, tuple) else value
+                text = str(value).lower() if isinstance(value, bool) else text
                 flags.append(f"{section}.{key}={text}")
     return ["--set", *flags]
 

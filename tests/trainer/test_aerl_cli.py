@@ -45,6 +45,19 @@ def succeeds(capsys: pytest.CaptureFixture[str], *argv: object) -> str:
     return capsys.readouterr().out
 
 
+ROWS = [
+    "heft",
+    "best_single",
+    "portfolio",
+    "policy",
+    "policy_sampled_32",
+    "search_untrained",
+    "search_trained",
+    "solve_untrained",
+    "solve_trained",
+]
+
+
 @pytest.fixture
 def instance_file(tmp_path: Path) -> tuple[Path, Instance]:
     instance = problem(12, 3, seed=4)
@@ -71,10 +84,9 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 def test_train_prints_the_tables(trained: tuple[Path, str]) -> None:
     _, output = trained
-    assert "heldout: 40 instances, 5 simulations each" in output
-    assert "workflows_small: 3 instances, 5 simulations each" in output
-    for row in ("heft", "best scheduler", "untrained network + search", "trained network + search"):
-        assert output.count(f"│ {row} ") == 2
+    assert "suite:heldout: 40 instances; search 5 simulations, solve 0.01 s each" in output
+    for row in ROWS:
+        assert output.count(f"│ {row} ") == 1
 
 
 def test_train_says_what_can_be_done_next(trained: tuple[Path, str]) -> None:
@@ -87,10 +99,11 @@ def test_train_says_what_can_be_done_next(trained: tuple[Path, str]) -> None:
 def test_train_leaves_results_and_pictures(trained: tuple[Path, str]) -> None:
     directory, _ = trained
     results = json.loads((directory / "results.json").read_text(encoding="utf-8"))
-    assert results.keys() == {"heldout", "workflows_small"}
-    for rows in results.values():
-        assert [row["losses"] for row in rows] == [0] * 4
-        assert rows[0]["name"] == "heft"
+    assert results.keys() == {"suite:heldout"}
+    rows = results["suite:heldout"]["rows"]
+    assert [row["scheduler"] for row in rows] == ROWS
+    assert all(row["wins"] + row["ties"] + row["losses"] == 40 for row in rows)
+    assert all(row["losses"] == 0 for row in rows if row["scheduler"][:6] in ("search", "solve_"))
     for picture in ("learning_curve.png", "gantt.png"):
         assert (directory / picture).read_bytes().startswith(PNG)
     found = read_metrics(directory / "metrics.jsonl")
@@ -112,7 +125,7 @@ def test_train_resumes(trained: tuple[Path, str], capsys: pytest.CaptureFixture[
     directory, _ = trained
     flags = ("--set", "run.max_steps=9", "run.evaluation_simulations=1")
     output = succeeds(capsys, "train", "--resume", "--run-dir", directory, *flags)
-    assert "heldout: 40 instances, 1 simulations each" in output
+    assert "heldout: 40 instances; search 1 simulations" in output
     found = read_metrics(directory / "metrics.jsonl")
     assert [r["step"] for r in found if r["kind"] == "train"] == list(range(1, 10))
     saved = settings.load(RunDirectory(directory).config_file)
@@ -180,16 +193,17 @@ def test_evaluate_on_suites(trained: tuple[Path, str], capsys: pytest.CaptureFix
     directory, _ = trained
     for checkpoint in (directory, directory / "checkpoints" / "last"):
         command = ("evaluate", "--checkpoint", checkpoint, "--simulations", 5)
-        output = succeeds(capsys, *command, "--suite", "workflows_small")
-        assert "workflows_small: 3 instances, 5 simulations each" in output
+        output = succeeds(capsys, *command, "--instances", "suite:workflows_small")
+        assert "suite:workflows_small: 3 instances; search 5 simulations" in output
         assert "heldout" not in output
-        assert "trained network + search" in output
+        assert "search_trained" in output
 
 
 def test_evaluate_on_files(
     trained: tuple[Path, str],
     instance_file: tuple[Path, Instance],
     capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ) -> None:
     directory, _ = trained
     path, _ = instance_file
@@ -199,12 +213,23 @@ def test_evaluate_on_files(
         directory,
         "--simulations",
         5,
-        "--suite",
+        "--instances",
         path,
         "montage",
+        "family:chains?chains=2&length=3",
+        "--count",
+        3,
+        "--budget",
+        0.01,
+        "--json",
+        tmp_path / "table.json",
     )
     output = succeeds(capsys, *command)
-    assert "files: 2 instances, 5 simulations each" in output
+    assert "5 instances; search 5 simulations, solve 0.01 s each" in " ".join(output.split())
+    rows = json.loads((tmp_path / "table.json").read_text())["rows"]
+    assert [row["scheduler"] for row in rows] == ROWS
+    wanted = {"scheduler", "vs_heft", "vs_portfolio", "wins", "ties", "losses", "ms"}
+    assert all(wanted <= row.keys() for row in rows)
 
 
 def test_evaluate_needs_what_it_is_given(
@@ -216,8 +241,8 @@ def test_evaluate_needs_what_it_is_given(
     assert f"{nowhere}: no checkpoint" in fails(capsys, "evaluate", "--checkpoint", nowhere)
     assert "state.json: missing" in fails(capsys, "evaluate", "--checkpoint", empty)
     given = ("evaluate", "--checkpoint", directory)
-    assert "nothing.json" in fails(capsys, *given, "--suite", tmp_path / "nothing.json")
-    traces = ("--suite", "workflows_small")
+    assert "nothing.json" in fails(capsys, *given, "--instances", tmp_path / "nothing.json")
+    traces = ("--instances", "suite:workflows_small")
     assert "simulations is 0" in fails(capsys, *given, *traces, "--simulations", 0)
     damaged = tmp_path / "checkpoints" / "last"
     damaged.mkdir(parents=True)

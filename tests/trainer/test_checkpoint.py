@@ -174,7 +174,7 @@ def test_damaged_files_are_named(tmp_path: Path, name: str) -> None:
         "altered": whole[:-1] + bytes([whole[-1] ^ 1]),
     }
     if name == "state.json":
-        damages["altered"] = whole.replace(b'"version": 2', b'"version": "x')
+        damages["altered"] = whole.replace(b'"version": 3', b'"version": "x')
     for damage in damages.values():
         (directory / name).write_bytes(damage)
         with pytest.raises(CheckpointError) as caught:
@@ -195,7 +195,7 @@ def edit_manifest(directory: Path, **changes: object) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"version": 1}, "state.json: version 1 is not 2"),
+        ({"version": 1}, "state.json: version 1 is not 3"),
         ({"format": "other"}, "state.json: no checkpoint"),
         ({"files": []}, "'files' and 'state'"),
         ({"state": None}, "'files' and 'state'"),

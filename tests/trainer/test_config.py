@@ -196,7 +196,7 @@ def test_a_level_needs_every_key(key: str) -> None:
 
 
 def test_unknown_names_list_what_there_is() -> None:
-    with pytest.raises(ConfigError, match=r"unknown section \[serch\]; there are search, "):
+    with pytest.raises(ConfigError, match=r"unknown section \[serch\]; there are policy, search, "):
         settings.from_dict({"serch": {}})
     with pytest.raises(ConfigError, match=r"unknown key search\.budgt; there are budget, "):
         settings.from_dict({"search": {"budgt": 3}})

@@ -57,7 +57,7 @@ def test_aerl_train_on_files_runs_and_resumes(
     assert main(["train", "--instances", *[f.name for f in files], *flags]) == 0
     output = capsys.readouterr().out
     assert "problems: 1 for validation, 1 for the test" in output
-    assert "test: 1 instances, 3 simulations each" in output
+    assert "test: 1 instances; search 3 simulations" in output
     assert "heldout" not in output
     saved = settings.load(tmp_path / "run" / "config.toml")
     assert saved.curriculum.levels[0].instances == tuple(map(str, files))

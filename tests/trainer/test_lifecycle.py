@@ -15,7 +15,7 @@ from helpers.small_runs import lockstep_config
 def lifecycle() -> JobLifecycle:
     config = lockstep_config()
     return JobLifecycle(
-        config, LockstepPool(config), Learner(config), Curriculum(config.curriculum)
+        config, LockstepPool(config), Curriculum(config.curriculum), Learner(config)
     )
 
 

@@ -13,10 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import aerl_trainer
-from aerl_trainer import checkpoint
+from aerl_trainer import checkpoint, solver
 from aerl_trainer.checkpoint import CheckpointError
 from aerl_trainer.evaluation import evaluate
-from aerl_trainer.learning.learner import make_network
 from aerl_trainer.nn.evaluator import flat_weights
 from aerl_trainer.policies import Policy, load_policy
 from aerl_trainer.reporting import RunDirectory
@@ -292,7 +291,7 @@ def test_the_other_actors_get_the_network_and_the_incumbent(
         publish(crew, weights)
 
     monkeypatch.setattr(Crew, "publish", recording)
-    monkeypatch.setattr(joint_search, "best_of_portfolio", lambda _: strong)
+    monkeypatch.setattr(solver, "best_of_portfolio", lambda _: strong)
     policy = load_policy(trained.path)
     result = solve(instance, simulations=1, actors=2, checkpoint=policy)
     assert result.schedule == strong
@@ -327,25 +326,30 @@ def test_a_tree_that_breaks_is_searched_again(monkeypatch: pytest.MonkeyPatch) -
 
 def test_evaluation_table(trained: RunDirectory) -> None:
     policy = load_policy(trained.path)
-    untrained = Policy(make_network(policy.config), policy.config, 1.0)
     problems = [problem(12, 3, seed) for seed in range(4)]
     progress: list[tuple[int, int]] = []
     rows = evaluate(
         problems,
-        {"untrained": untrained, "trained": policy},
+        policy,
         simulations=40,
+        budget_s=0.01,
         progress=lambda done, total: progress.append((done, total)),
     )
-    assert [row.name for row in rows] == ["heft", "best scheduler", "untrained", "trained"]
-    assert progress == [(done, 16) for done in range(1, 17)]
-    heft, best, *searches = rows
-    assert (heft.ties, heft.ratio_to_reference) == (4, 1.0)
-    for row in (best, *searches):
-        assert row.losses == 0
-        assert row.ratio_to_reference <= 1.0
+    assert [row.scheduler for row in rows[:5]] == [
+        *("heft", "best_single", "portfolio", "policy", "policy_sampled_32")
+    ]
+    total = 4 * (len(CONSTRUCTIVE) + 6)
+    assert progress == [(done, total) for done in range(1, total + 1)]
+    heft, single, portfolio, greedy, sampled, *searches = rows
+    assert (heft.ties, heft.vs_heft, heft.member) == (4, 1.0, None)
+    assert single.member in CONSTRUCTIVE
+    assert portfolio.vs_portfolio == 1.0
+    assert portfolio.vs_heft <= single.vs_heft <= 1.0
+    assert sampled.vs_heft <= greedy.vs_heft
+    assert all(row.ms > 0 for row in rows)
     for row in searches:
-        assert row.mean_slr <= best.mean_slr
-        assert row.wins > 0
+        assert row.losses == 0
+        assert row.vs_portfolio <= 1.0
 
 
 def test_the_package_offers_the_solver() -> None:

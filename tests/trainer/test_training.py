@@ -63,14 +63,16 @@ def state_of(directory: RunDirectory, name: str = "last") -> checkpoint.Checkpoi
 
 def assert_same_checkpoint(one: checkpoint.Checkpoint, other: checkpoint.Checkpoint) -> None:
     """Weights, optimiser, replay, random state and counters, to the bit."""
-    for group in ("model", "optimizer"):
+    for group in ("model", "optimizer", "policy", "policy_gradient"):
         assert one.tensors[group].keys() == other.tensors[group].keys()
         for name, tensor in one.tensors[group].items():
             assert tensor.equal(other.tensors[group][name]), name
     assert one.arrays.keys() == other.arrays.keys()
     for name, array in one.arrays.items():
         assert np.array_equal(array, other.arrays[name]), name
-    for key in ("learner", "curriculum", "lifecycle", "rollout_weight", "best"):
+    for key in (
+        *("learner", "policy_gradient", "curriculum", "lifecycle", "rollout_weight", "best"),
+    ):
         assert one.state[key] == other.state[key], key
 
 
@@ -105,9 +107,10 @@ def test_a_run_ends_after_its_steps_and_leaves_everything(
     assert any(directory.tensorboard.iterdir())
     found = records(directory)
     kinds = {record["kind"] for record in found}
-    assert kinds == {"train", "search", "validation"}
-    steps = [r["step"] for r in found if r["kind"] == "train"]
-    assert steps == list(range(1, 21))
+    assert kinds == {"policy", "train", "search", "validation"}
+    for kind in ("policy", "train"):
+        assert [r["step"] for r in found if r["kind"] == kind] == list(range(1, 21))
+    assert any(r["trees"] > 0 for r in found if r["kind"] == "policy")
     searches = [r for r in found if r["kind"] == "search"]
     assert [r["job_id"] for r in searches] == list(range(result.jobs))
     assert all(r["outcome"] in ("complete", "exhausted") for r in searches)

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from aerl_trainer.checkpoint import CheckpointError
+from aerl_trainer import checkpoint
+from aerl_trainer.checkpoint import Checkpoint, CheckpointError
 from aerl_trainer.config import Config
 from aerl_trainer.encoding.context import encoding_context
 from aerl_trainer.encoding.states import (
@@ -291,14 +292,20 @@ def test_a_small_replay_is_learned_by_heart() -> None:
     assert min(norms) > 0
 
 
+def stored(learner: Learner, path: Path) -> Checkpoint:
+    """Its state after a way through the disk."""
+    state = learner.state()
+    checkpoint.save(path / "last", tensors=state.tensors, arrays=state.arrays, state=state.state)
+    return checkpoint.load(path / "last")
+
+
 @pytest.mark.parametrize("replay", [{"kind": "rank"}, {"kind": "uniform"}, {"normalise": "buffer"}])
 def test_every_kind_of_replay_learns_and_is_restored(replay: dict, tmp_path: Path) -> None:
     config = small_config(replay=replay)
     learner = filled_learner(config)
     learner.step()
-    learner.save(tmp_path / "checkpoint", {})
     twin = Learner(config)
-    twin.restore(tmp_path / "checkpoint")
+    twin.restore(stored(learner, tmp_path))
     assert [learner.step().loss for _ in range(2)] == [twin.step().loss for _ in range(2)]
 
 
@@ -354,9 +361,8 @@ def test_a_restored_learner_goes_on_exactly(tmp_path: Path) -> None:
     learner = filled_learner()
     for _ in range(6):
         learner.step()
-    learner.save(tmp_path / "last", {"caller": [1, "x"]})
     twin = Learner(replaced(CONFIG, "run", seed=77))  # its own start is overwritten
-    assert twin.restore(tmp_path / "last")["caller"] == [1, "x"]
+    twin.restore(stored(learner, tmp_path))
     assert twin.steps == 6
     assert np.array_equal(twin.weights(), learner.weights())
     extra = experiences_of(problem(seed=5), CONFIG, 5)
@@ -371,7 +377,10 @@ def test_a_restored_learner_goes_on_exactly(tmp_path: Path) -> None:
 
 
 def test_a_network_of_another_size_is_not_restored(tmp_path: Path) -> None:
-    filled_learner().save(tmp_path / "last", {})
+    saved = stored(filled_learner(), tmp_path)
     wider = Learner(replaced(CONFIG, "network", width=12))
-    with pytest.raises(CheckpointError, match=r"last: its network is of another size"):
-        wider.restore(tmp_path / "last")
+    with pytest.raises(CheckpointError, match="its network is of another size"):
+        wider.restore(saved)
+    without = dataclasses.replace(saved, state={})
+    with pytest.raises(CheckpointError, match="has trained no network"):
+        wider.restore(without)
