@@ -131,6 +131,8 @@ class Instance:
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:
+        if other is self:
+            return True
         if not isinstance(other, Instance):
             return False
         return (

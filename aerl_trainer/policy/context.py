@@ -33,15 +33,17 @@ class PolicyWorkspace(NamedTuple):
     """Work space of one thread for one size of problem, and K pairs at most."""
 
     state: StateArrays
-    arrival: Floats  # [n, p] of the inputs of a ready task (time)
+    order: Ints  # [n] the ready tasks by decreasing rank_u; equal ones by number
+    first: Floats  # [1] least EFT of all ready tasks (time)
+    arrival: Floats  # [p] of the inputs of one task (time)
     start: Floats  # [n, p] EST of a ready task; inf where not eligible (time)
-    gap: Floats  # [n, p] idle time before it (time)
+    total: Floats  # [n, p] EFT + OCT of a ready task; inf where not eligible (time)
+    gap: Floats  # [n, p] idle time before a ready task (time)
     least_start: Floats  # [n] of a ready task over the processors (time)
     least_finish: Floats  # [n]
-    least_total: Floats  # [n] EFT + OCT
+    least_total: Floats  # [n]
     placed_data: Floats  # [n, p] input data of a task that lies on a processor
     load: Floats  # [p] execution time placed
-    tasks: Ints  # [SHORT_LIST] ready tasks of highest rank_u
     actions: Ints  # [K] task * p + processor of the pairs that are scored
     delays: Floats  # [K] their prior, with the sign changed and in units of R
     logits: Floats  # [K]
@@ -89,15 +91,17 @@ def allocate_policy(n: int, p: int, width: int = SHORT_LIST) -> PolicyWorkspace:
     """Work space for n tasks, p processors and K = ``width`` pairs, at least ``SHORT_LIST``."""
     return PolicyWorkspace(
         state=allocate_state(n, p),
-        arrival=np.zeros((n, p)),
+        order=np.zeros(n, dtype=np.int64),
+        first=np.zeros(1),
+        arrival=np.zeros(p),
         start=np.zeros((n, p)),
+        total=np.zeros((n, p)),
         gap=np.zeros((n, p)),
         least_start=np.zeros(n),
         least_finish=np.zeros(n),
         least_total=np.zeros(n),
         placed_data=np.zeros((n, p)),
         load=np.zeros(p),
-        tasks=np.zeros(SHORT_LIST, dtype=np.int64),
         actions=np.zeros(width, dtype=np.int64),
         delays=np.zeros(width),
         logits=np.zeros(width),

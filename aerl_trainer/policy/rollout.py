@@ -18,7 +18,7 @@ from aerl_trainer.policy.weights import (
     Weights,
 )
 from dagsched_env.kernels.arrays import Floats, Ints, StateArrays
-from dagsched_env.kernels.jit import borrowing
+from dagsched_env.kernels.jit import borrowing, embedded
 from dagsched_env.kernels.state.transitions import place, reset
 
 __all__ = ["GREEDY", "choose", "grade_group", "roll_out", "roll_out_group"]
@@ -146,7 +146,7 @@ def grade_group(
             follow(f, w, s, task, q, before)
 
 
-@borrowing
+@embedded
 def choose(w: PolicyWorkspace, count: int, uniform: float) -> int:
     """Turn the logits of the short list into probabilities, and draw a pair.
 
@@ -178,7 +178,7 @@ def choose(w: PolicyWorkspace, count: int, uniform: float) -> int:
     return best
 
 
-@borrowing
+@embedded
 def _add_gradient(
     w: PolicyWorkspace,
     weights: Weights,

@@ -26,7 +26,7 @@ from aerl_trainer.policy.weights import (
 )
 from dagsched_env.kernels.arrays import StateArrays
 from dagsched_env.kernels.graph.communication import communication
-from dagsched_env.kernels.jit import borrowing, inlined
+from dagsched_env.kernels.jit import borrowing, embedded, inlined
 from dagsched_env.kernels.state.timeline import earliest_slot
 
 __all__ = ["begin", "follow", "scale_of", "score", "short_list", "take_pairs"]
@@ -69,11 +69,10 @@ def begin(f: PolicyContext, w: PolicyWorkspace, s: StateArrays) -> None:
             w.placed_data[t, q] = 0.0
     for i in range(s.counts[0]):
         _count_in(f, w, s.sequence[i], s.processor[s.sequence[i]])
-    for i in range(s.counts[1]):
-        _open(f, w, s, s.ready[i])
+    _open_from(f, w, s, 0, np.inf)
 
 
-@borrowing
+@embedded
 def follow(
     f: PolicyContext, w: PolicyWorkspace, s: StateArrays, task: int, q: int, before: int
 ) -> None:
@@ -89,25 +88,23 @@ def follow(
     """
     _count_in(f, w, task, q)
     placed_start, placed_finish = s.start[task], s.finish[task]
-    # The tasks that have become ready are the last ones.
+    _unlist(w, task, before)
+    first = np.inf
     for i in range(before - 1):
-        t = s.ready[i]
+        t = w.order[i]
         start = w.start[t, q]
-        if start == np.inf:
-            continue
-        # Before the other case: of two tasks without duration one is behind the other.
-        if placed_finish <= start:
-            w.gap[t, q] = min(w.gap[t, q], start - placed_finish)
-            continue
-        if start + f.c.g.comp[t, q] <= placed_start:
-            continue
-        _fit(f, w, s, t, q)
-        _summarise(f, w, t)
-    for i in range(before - 1, s.counts[1]):
-        _open(f, w, s, s.ready[i])
+        left = start - placed_finish
+        # Of two tasks without duration one is behind the other. No branches but the rare ones.
+        if (left < 0.0) & (start + f.c.g.comp[t, q] > placed_start):
+            _put_off(f, w, s, t, q, placed_finish)
+        elif (left >= 0.0) & (left < w.gap[t, q]):
+            w.gap[t, q] = left
+        first = min(first, w.least_finish[t])
+    # The tasks that have become ready are the last ones.
+    _open_from(f, w, s, before - 1, first)
 
 
-@borrowing
+@embedded
 def short_list(f: PolicyContext, w: PolicyWorkspace, s: StateArrays) -> int:
     """Find the pairs of highest prior, best first; equal ones by action number.
 
@@ -119,34 +116,20 @@ def short_list(f: PolicyContext, w: PolicyWorkspace, s: StateArrays) -> int:
     Returns:
         How many there are, at most ``SHORT_LIST``.
     """
-    c = f.c
-    p = c.g.comp.shape[1]
-    # The best pair of a task has the delay of its rank alone: no pair of another task than those of
-    # highest rank can be among so many best ones.
-    tasks = 0
-    for i in range(s.counts[1]):
-        t = s.ready[i]
-        if tasks == SHORT_LIST and not _ranks_before(c, t, w.tasks[tasks - 1]):
-            continue
-        k = tasks if tasks < SHORT_LIST else SHORT_LIST - 1
-        tasks = k + 1
-        while k > 0 and _ranks_before(c, t, w.tasks[k - 1]):
-            w.tasks[k] = w.tasks[k - 1]
-            k -= 1
-        w.tasks[k] = t
-    top = c.rank_u[w.tasks[0]]
+    p = f.c.g.comp.shape[1]
+    top = f.c.rank_u[w.order[0]]
     kept = 0
-    for i in range(tasks):
-        t = w.tasks[i]
-        lag = top - c.rank_u[t]
-        if kept == SHORT_LIST and lag > w.delays[kept - 1] * c.rank_scale:
+    for i in range(s.counts[1]):
+        t = w.order[i]
+        lag = top - f.c.rank_u[t]
+        # The best pair of a task has the delay of its rank alone.
+        if kept == SHORT_LIST and lag > w.delays[kept - 1]:
             break
         for q in range(p):
-            if c.g.comp[t, q] == np.inf:
-                continue
-            total = w.start[t, q] + c.g.comp[t, q] + c.oct[t, q]
-            delay = (total - w.least_total[t] + lag) / c.rank_scale
-            kept = _insert(w, kept, t * p + q, delay)
+            if w.total[t, q] < np.inf:
+                kept = _insert(w, kept, t * p + q, w.total[t, q] - w.least_total[t] + lag)
+    for k in range(kept):
+        w.delays[k] /= f.c.rank_scale
     return kept
 
 
@@ -167,19 +150,15 @@ def take_pairs(
         actions: ``[count or more]`` legal pairs ``t * p + q``.
         count: how many, at most K.
     """
-    c = f.c
-    p = c.g.comp.shape[1]
-    top = 0.0
-    for i in range(s.counts[1]):
-        top = max(top, c.rank_u[s.ready[i]])
+    p = f.c.g.comp.shape[1]
+    top = f.c.rank_u[w.order[0]]
     for k in range(count):
         t, q = actions[k] // p, actions[k] % p
-        total = w.start[t, q] + c.g.comp[t, q] + c.oct[t, q]
         w.actions[k] = actions[k]
-        w.delays[k] = (total - w.least_total[t] + top - c.rank_u[t]) / c.rank_scale
+        w.delays[k] = (w.total[t, q] - w.least_total[t] + top - f.c.rank_u[t]) / f.c.rank_scale
 
 
-@borrowing
+@embedded
 def score(
     f: PolicyContext, w: PolicyWorkspace, s: StateArrays, weights: Weights, count: int
 ) -> None:
@@ -196,15 +175,15 @@ def score(
     scale = scale_of(weights)
     for k in range(count):
         x, hidden = w.x[k], w.hidden[k]
-        for h in range(HIDDEN):
-            hidden[h] = weights[BIAS + h]
         value = np.float32(0.0)
         for j in range(N_FEATURES):
             value += weights[LINEAR + j] * x[j]
-            for h in range(HIDDEN):
-                hidden[h] += weights[INPUT + j * HIDDEN + h] * x[j]
         for h in range(HIDDEN):
-            hidden[h] = max(hidden[h], np.float32(0.0))
+            unit = weights[BIAS + h]
+            for j in range(N_FEATURES):
+                unit += weights[INPUT + j * HIDDEN + h] * x[j]
+            hidden[h] = max(unit, np.float32(0.0))
+        for h in range(HIDDEN):
             value += weights[OUTPUT + h] * hidden[h]
         w.logits[k] = scale * (value - w.delays[k])
 
@@ -215,16 +194,12 @@ def scale_of(weights: Weights) -> float:
     return INITIAL_SCALE * math.exp(weights[SCALE])
 
 
-@borrowing
+@embedded
 def _describe(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, count: int) -> None:
     c = f.c
     n, p = c.g.comp.shape
     unit = 1.0 / c.rank_scale
-    top, first, load = 0.0, np.inf, 0.0
-    for i in range(s.counts[1]):
-        t = s.ready[i]
-        top = max(top, c.rank_u[t])
-        first = min(first, w.least_finish[t])
+    top, load = c.rank_u[w.order[0]], 0.0
     for q in range(p):
         load += w.load[q]
     for k in range(count):
@@ -235,7 +210,7 @@ def _describe(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, count: int) 
         for e in range(c.g.succ_ptr[t], c.g.succ_ptr[t + 1]):
             near += w.placed_data[c.g.succ_task[e], q]
         x[EFT_DELAY] = (finish - w.least_finish[t]) * unit
-        x[PATH_DELAY] = (finish + c.oct[t, q] - w.least_total[t]) * unit
+        x[PATH_DELAY] = (w.total[t, q] - w.least_total[t]) * unit
         x[COMP_EXCESS] = (cost - c.g.min_comp[t]) * unit
         x[EST_DELAY] = (w.start[t, q] - w.least_start[t]) * unit
         x[RANK_LAG] = (top - c.rank_u[t]) * unit
@@ -251,7 +226,7 @@ def _describe(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, count: int) 
         x[LOG_SPREAD] = f.log_spread
         x[PARALLELISM] = f.parallelism
         x[PLACED] = s.counts[0] / n
-        x[URGENCY] = (w.least_finish[t] - first) * unit
+        x[URGENCY] = (w.least_finish[t] - w.first[0]) * unit
 
 
 @borrowing
@@ -264,29 +239,59 @@ def _count_in(f: PolicyContext, w: PolicyWorkspace, task: int, q: int) -> None:
 
 
 @borrowing
+def _open_from(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, i: int, first: float) -> None:
+    """The ready tasks from the i-th on are new; ``first`` is the least EFT of the others."""
+    for k in range(i, s.counts[1]):
+        t = s.ready[k]
+        _open(f, w, s, t)
+        _list(f.c, w, t, k)
+        first = min(first, w.least_finish[t])
+    w.first[0] = first
+
+
+@borrowing
 def _open(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, t: int) -> None:
     """A task is ready: everything about it."""
     g = f.c.g
     p = g.comp.shape[1]
     for q in range(p):
-        w.arrival[t, q] = 0.0
+        w.arrival[q] = 0.0
     for e in range(g.pred_ptr[t], g.pred_ptr[t + 1]):
         u = g.pred_task[e]
         for q in range(p):
             sent = communication(g, g.pred_data[e], s.processor[u], q)
-            w.arrival[t, q] = max(w.arrival[t, q], s.finish[u] + sent)
+            w.arrival[q] = max(w.arrival[q], s.finish[u] + sent)
     for q in range(p):
-        w.start[t, q] = np.inf
+        w.start[t, q] = w.total[t, q] = np.inf
         if g.comp[t, q] < np.inf:
-            _fit(f, w, s, t, q)
+            _fit(f, w, s, t, q, w.arrival[q])
     _summarise(f, w, t)
 
 
 @borrowing
-def _fit(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, t: int, q: int) -> None:
-    """Earliest start of a ready task on an eligible processor, and the gap before it."""
-    index, start = earliest_slot(s, q, w.arrival[t, q], f.c.g.comp[t, q], INSERTION)
+def _put_off(
+    f: PolicyContext, w: PolicyWorkspace, s: StateArrays, t: int, q: int, earliest: float
+) -> None:
+    """The place of a ready task has been taken: it starts at ``earliest`` or later."""
+    start, total = w.start[t, q], w.total[t, q]
+    _fit(f, w, s, t, q, earliest)
+    if (
+        start == w.least_start[t]
+        or start + f.c.g.comp[t, q] == w.least_finish[t]
+        or total == w.least_total[t]
+    ):
+        _summarise(f, w, t)
+
+
+@borrowing
+def _fit(
+    f: PolicyContext, w: PolicyWorkspace, s: StateArrays, t: int, q: int, earliest: float
+) -> None:
+    """Start of a ready task on an eligible processor, and the gap before it."""
+    cost = f.c.g.comp[t, q]
+    index, start = earliest_slot(s, q, earliest, cost, INSERTION)
     w.start[t, q] = start
+    w.total[t, q] = start + cost + f.c.oct[t, q]
     w.gap[t, q] = start - (s.slot_finish[q, index - 1] if index > 0 else 0.0)
 
 
@@ -295,12 +300,30 @@ def _summarise(f: PolicyContext, w: PolicyWorkspace, t: int) -> None:
     """The least times of a ready task over its processors."""
     start, finish, total = np.inf, np.inf, np.inf
     for q in range(f.c.g.comp.shape[1]):
-        if w.start[t, q] < np.inf:
-            end = w.start[t, q] + f.c.g.comp[t, q]
-            start = min(start, w.start[t, q])
-            finish = min(finish, end)
-            total = min(total, end + f.c.oct[t, q])
+        start = min(start, w.start[t, q])
+        finish = min(finish, w.start[t, q] + f.c.g.comp[t, q])
+        total = min(total, w.total[t, q])
     w.least_start[t], w.least_finish[t], w.least_total[t] = start, finish, total
+
+
+@borrowing
+def _list(c: EncodingContext, w: PolicyWorkspace, t: int, count: int) -> None:
+    """Put a task in its place among ``count`` others by rank_u."""
+    i = count
+    while i > 0 and _ranks_before(c, t, w.order[i - 1]):
+        w.order[i] = w.order[i - 1]
+        i -= 1
+    w.order[i] = t
+
+
+@borrowing
+def _unlist(w: PolicyWorkspace, t: int, count: int) -> None:
+    """Take a task out of the ``count`` by rank_u."""
+    i = 0
+    while w.order[i] != t:
+        i += 1
+    for k in range(i, count - 1):
+        w.order[k] = w.order[k + 1]
 
 
 @inlined

@@ -5,7 +5,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 
-__all__ = ["borrowing", "inlined", "kernel"]
+__all__ = ["borrowing", "embedded", "inlined", "kernel"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -26,6 +26,14 @@ def borrowing(function: Function) -> Function:
     new array either, which the compiler does not check: the array would never be freed.
     """
     return cast(Function, numba.njit(**BORROWING)(function))
+
+
+def embedded(function: Function) -> Function:
+    """A ``borrowing`` kernel whose machine code is copied into every kernel that calls it.
+
+    For the steps of a long loop: to pass structs of sixty arrays takes 0.1 µs a call.
+    """
+    return cast(Function, numba.njit(**BORROWING, forceinline=True)(function))
 
 
 def inlined(function: Function) -> Function:
