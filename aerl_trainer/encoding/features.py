@@ -1,8 +1,10 @@
 """The one table of what the network sees. Counts, order and kernel indices follow from it.
 
 R is the largest rank_u of the instance (``EncodingContext.rank_scale``). Features in units of R
-make all instances look alike, whatever their unit of time. A feature is a row of this table and the
-line that computes it, in ``static`` or ``dynamic``; in ``dynamic`` also a constant for its column.
+make all instances look alike, whatever their unit of time. The fast policy divides by S instead,
+``policy.context.PATH`` mean steps of the longest path: a decision looks alike in long and in short
+graphs. A feature is a row of this table and the line that computes it, in ``static`` or
+``dynamic``; in ``dynamic`` also a constant for its column.
 """
 
 from typing import Literal, NamedTuple
@@ -21,29 +23,39 @@ class Feature(NamedTuple):
     ``pair``: of a candidate (task, processor) in a state; ``state``: of the state as a whole;
     both change with every placement. ``task``, ``processor``, ``static_pair``, ``edge``: of the
     instance, encoded once."""
-    unit: Literal["R", "ratio", "log", "flag"]
+    unit: Literal["R", "S", "ratio", "log", "flag"]
     meaning: str
 
 
 FEATURES: tuple[Feature, ...] = (
-    Feature("eft_delay", "policy", "R", "EFT - least EFT of the task"),
-    Feature("path_delay", "policy", "R", "EFT + OCT - least (EFT + OCT) of the task"),
-    Feature("comp_excess", "policy", "R", "execution time - the task's least one"),
-    Feature("est_delay", "policy", "R", "EST - least EST of the task"),
-    Feature("rank_lag", "policy", "R", "highest rank_u of the ready tasks - rank_u of the task"),
-    Feature("growth", "policy", "R", "least EFT of the task - makespan so far"),
-    Feature("gap", "policy", "R", "idle time left directly before the task"),
-    Feature("load_excess", "policy", "R", "load of the processor - mean load"),
+    Feature("eft_delay", "policy", "S", "EFT - least EFT of the task"),
+    Feature("path_delay", "policy", "S", "EFT + OCT - least (EFT + OCT) of the task"),
+    Feature("comp_excess", "policy", "S", "execution time - the task's least one"),
+    Feature("est_delay", "policy", "S", "EST - least EST of the task"),
+    Feature("rank_lag", "policy", "S", "highest rank_u of the ready tasks - rank_u of the task"),
+    Feature("growth", "policy", "S", "least EFT of the task - makespan so far"),
+    Feature("gap", "policy", "S", "idle time left directly before the task"),
+    Feature("load_excess", "policy", "S", "load of the processor - mean load"),
     Feature("local_inputs", "policy", "ratio", "share of the input data already on the processor"),
     Feature("local_siblings", "policy", "ratio", "the same for the other inputs of its successors"),
-    Feature("output", "policy", "R", "mean communication of all outputs together"),
-    Feature("comp", "policy", "R", "execution time"),
-    Feature("oct_excess", "policy", "R", "OCT + execution time - rank_u"),
+    Feature("output", "policy", "S", "mean communication of all outputs together"),
+    Feature("comp", "policy", "S", "execution time"),
+    Feature("oct_excess", "policy", "S", "OCT + execution time - rank_u"),
     Feature("log_ccr", "policy", "log", "ln of mean communication / mean execution time"),
     Feature("log_spread", "policy", "log", "ln of the relative spread of execution times"),
     Feature("parallelism", "policy", "ratio", "total mean execution time / R / p"),
     Feature("placed", "policy", "ratio", "tasks placed / n"),
-    Feature("urgency", "policy", "R", "least EFT of the task - least EFT of all ready tasks"),
+    Feature("urgency", "policy", "S", "least EFT of the task - least EFT of all ready tasks"),
+    Feature("advantage", "policy", "S", "least EFT of the task elsewhere - EFT; at most 1"),
+    Feature("path_advantage", "policy", "S", "least EFT + OCT elsewhere - (EFT + OCT); at most 1"),
+    Feature(
+        "rival", "policy", "S", "highest path_advantage of other tasks listed for the processor"
+    ),
+    Feature("child_delay", "policy", "S", "EFT + OCT of its critical successors then - EFT - OCT"),
+    Feature("child_wait", "policy", "S", "other inputs of its most critical successor - EFT, or 0"),
+    Feature("opens", "policy", "log", "ln(1 + successors that miss no other predecessor)"),
+    Feature("crowd", "policy", "log", "ln(ready tasks / p)"),
+    Feature("busy", "policy", "S", "available time of the processor - the earliest one"),
     # Of the network. "Least" and "highest" are over the candidates of the state; "completion" is
     # the makespan of its list completion.
     Feature("prior", "pair", "R", "hand-made prior logit / PRIOR_SHARPNESS: 0 is the best pair"),

@@ -9,12 +9,25 @@ import numpy.typing as npt
 from aerl_trainer.encoding.context import EncodingContext, encoding_context
 from aerl_trainer.policy.weights import HIDDEN, N_FEATURES, N_WEIGHTS
 from dagsched_env.instance import Instance
-from dagsched_env.kernels.arrays import Floats, Ints, StateArrays, allocate_state
+from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints, StateArrays, allocate_state
+from dagsched_env.kernels.jit import kernel
 
-__all__ = ["SHORT_LIST", "PolicyContext", "PolicyWorkspace", "allocate_policy", "policy_context"]
+__all__ = [
+    "HEIRS",
+    "PATH",
+    "SHORT_LIST",
+    "PolicyContext",
+    "PolicyWorkspace",
+    "allocate_policy",
+    "policy_context",
+]
 
 SHORT_LIST = 12
 """Most pairs of a state that are scored: those of highest prior."""
+HEIRS = 3
+"""Most successors at which a pair looks ahead."""
+PATH = 5.0
+"""Tasks on the longest path of a graph where S is R."""
 
 
 class PolicyContext(NamedTuple):
@@ -27,6 +40,9 @@ class PolicyContext(NamedTuple):
     log_ccr: float
     log_spread: float
     parallelism: float
+    step: float
+    """Unit of the times among the features: S."""
+    heirs: Ints  # [n, HEIRS] edges to the most critical successors, best first; -1 for none
 
 
 class PolicyWorkspace(NamedTuple):
@@ -44,8 +60,9 @@ class PolicyWorkspace(NamedTuple):
     least_total: Floats  # [n]
     placed_data: Floats  # [n, p] input data of a task that lies on a processor
     load: Floats  # [p] execution time placed
+    known: Floats  # [n, p] arrival of the inputs of a task that are placed (time)
     actions: Ints  # [K] task * p + processor of the pairs that are scored
-    delays: Floats  # [K] their prior, with the sign changed and in units of R
+    delays: Floats  # [K] their prior, with the sign changed and in units of S
     logits: Floats  # [K]
     x: npt.NDArray[np.float32]  # [K, N_FEATURES]
     hidden: npt.NDArray[np.float32]  # [K, HIDDEN]
@@ -76,6 +93,7 @@ def _make_context(instance: Instance) -> PolicyContext:
     spread = np.nanstd(finite, axis=1).mean()
     ccr = comm.mean() / mean if instance.n_edges and mean > 0 else 0.0
     relative = spread / mean if mean > 0 else 0.0
+    heirs = np.full((n, HEIRS), -1)
     return PolicyContext(
         c=c,
         output=np.bincount(source, weights=comm, minlength=n).astype(np.float64),
@@ -84,7 +102,33 @@ def _make_context(instance: Instance) -> PolicyContext:
         log_ccr=float(np.log(ccr + 0.01)),
         log_spread=float(np.log(relative + 0.01)),
         parallelism=float(g.mean_comp.sum() / c.rank_scale / instance.n_processors),
+        step=c.rank_scale * PATH / _find_heirs(g, c.rank_u, heirs),
+        heirs=heirs,
     )
+
+
+@kernel
+def _find_heirs(g: InstanceArrays, rank_u: Floats, heirs: Ints) -> int:
+    """Write the edges to the most critical successors; return the tasks of the longest path."""
+    n = rank_u.size
+    tasks, longest, first = np.ones(n, dtype=np.int64), np.zeros(HEIRS), 0
+    for i in range(n - 1, -1, -1):
+        t, kept = g.topo[i], 0
+        for e in range(g.succ_ptr[t], g.succ_ptr[t + 1]):
+            path = g.mean_link[0] + g.succ_data[e] * g.mean_link[1] + rank_u[g.succ_task[e]]
+            if kept == HEIRS and path <= longest[kept - 1]:
+                continue
+            k = min(kept, HEIRS - 1)
+            kept = k + 1
+            while k > 0 and path > longest[k - 1]:
+                longest[k], heirs[t, k] = longest[k - 1], heirs[t, k - 1]
+                k -= 1
+            longest[k], heirs[t, k] = path, e
+        if kept > 0:
+            tasks[t] += tasks[g.succ_task[heirs[t, 0]]]
+        if rank_u[t] > rank_u[first]:
+            first = t
+    return int(tasks[first])
 
 
 def allocate_policy(n: int, p: int, width: int = SHORT_LIST) -> PolicyWorkspace:
@@ -102,6 +146,7 @@ def allocate_policy(n: int, p: int, width: int = SHORT_LIST) -> PolicyWorkspace:
         least_total=np.zeros(n),
         placed_data=np.zeros((n, p)),
         load=np.zeros(p),
+        known=np.zeros((n, p)),
         actions=np.zeros(width, dtype=np.int64),
         delays=np.zeros(width),
         logits=np.zeros(width),

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from aerl_trainer.encoding.candidates import INSERTION
 from aerl_trainer.encoding.context import EncodingContext
 from aerl_trainer.encoding.features import index_of
-from aerl_trainer.policy.context import SHORT_LIST, PolicyContext, PolicyWorkspace
+from aerl_trainer.policy.context import HEIRS, SHORT_LIST, PolicyContext, PolicyWorkspace
 from aerl_trainer.policy.weights import (
     BIAS,
     HIDDEN,
@@ -30,6 +30,9 @@ from dagsched_env.kernels.jit import borrowing, embedded, inlined
 from dagsched_env.kernels.state.timeline import earliest_slot
 
 __all__ = ["begin", "follow", "scale_of", "score", "short_list", "take_pairs"]
+
+FeatureRow = npt.NDArray[np.float32]
+"""``[N_FEATURES]``"""
 
 # Columns, as constants of the kernels.
 EFT_DELAY = index_of("policy", "eft_delay")
@@ -50,6 +53,14 @@ LOG_SPREAD = index_of("policy", "log_spread")
 PARALLELISM = index_of("policy", "parallelism")
 PLACED = index_of("policy", "placed")
 URGENCY = index_of("policy", "urgency")
+ADVANTAGE = index_of("policy", "advantage")
+PATH_ADVANTAGE = index_of("policy", "path_advantage")
+RIVAL = index_of("policy", "rival")
+CHILD_DELAY = index_of("policy", "child_delay")
+CHILD_WAIT = index_of("policy", "child_wait")
+OPENS = index_of("policy", "opens")
+CROWD = index_of("policy", "crowd")
+BUSY = index_of("policy", "busy")
 
 
 @borrowing
@@ -67,8 +78,9 @@ def begin(f: PolicyContext, w: PolicyWorkspace, s: StateArrays) -> None:
         w.load[q] = 0.0
         for t in range(n):
             w.placed_data[t, q] = 0.0
+            w.known[t, q] = 0.0
     for i in range(s.counts[0]):
-        _count_in(f, w, s.sequence[i], s.processor[s.sequence[i]])
+        _count_in(f, w, s, s.sequence[i], s.processor[s.sequence[i]])
     _open_from(f, w, s, 0, np.inf)
 
 
@@ -86,7 +98,7 @@ def follow(
         q: its processor.
         before: how many tasks were ready before it.
     """
-    _count_in(f, w, task, q)
+    _count_in(f, w, s, task, q)
     placed_start, placed_finish = s.start[task], s.finish[task]
     _unlist(w, task, before)
     first = np.inf
@@ -129,7 +141,7 @@ def short_list(f: PolicyContext, w: PolicyWorkspace, s: StateArrays) -> int:
             if w.total[t, q] < np.inf:
                 kept = _insert(w, kept, t * p + q, w.total[t, q] - w.least_total[t] + lag)
     for k in range(kept):
-        w.delays[k] /= f.c.rank_scale
+        w.delays[k] /= f.step
     return kept
 
 
@@ -155,7 +167,7 @@ def take_pairs(
     for k in range(count):
         t, q = actions[k] // p, actions[k] % p
         w.actions[k] = actions[k]
-        w.delays[k] = (w.total[t, q] - w.least_total[t] + top - f.c.rank_u[t]) / f.c.rank_scale
+        w.delays[k] = (w.total[t, q] - w.least_total[t] + top - f.c.rank_u[t]) / f.step
 
 
 @embedded
@@ -198,17 +210,21 @@ def scale_of(weights: Weights) -> float:
 def _describe(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, count: int) -> None:
     c = f.c
     n, p = c.g.comp.shape
-    unit = 1.0 / c.rank_scale
-    top, load = c.rank_u[w.order[0]], 0.0
+    unit = 1.0 / f.step
+    top, load, available = c.rank_u[w.order[0]], 0.0, np.inf
     for q in range(p):
         load += w.load[q]
+        available = min(available, _available(s, q))
+    crowd = math.log(s.counts[1] / p)
     for k in range(count):
         t, q = w.actions[k] // p, w.actions[k] % p
         cost, x = c.g.comp[t, q], w.x[k]
         finish = w.start[t, q] + cost
-        near = 0.0
+        near, opened = 0.0, 0
         for e in range(c.g.succ_ptr[t], c.g.succ_ptr[t + 1]):
-            near += w.placed_data[c.g.succ_task[e], q]
+            child = c.g.succ_task[e]
+            near += w.placed_data[child, q]
+            opened += s.missing[child] == 1
         x[EFT_DELAY] = (finish - w.least_finish[t]) * unit
         x[PATH_DELAY] = (w.total[t, q] - w.least_total[t]) * unit
         x[COMP_EXCESS] = (cost - c.g.min_comp[t]) * unit
@@ -227,15 +243,80 @@ def _describe(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, count: int) 
         x[PARALLELISM] = f.parallelism
         x[PLACED] = s.counts[0] / n
         x[URGENCY] = (w.least_finish[t] - w.first[0]) * unit
+        x[OPENS] = math.log(1.0 + opened)
+        x[CROWD] = crowd
+        x[BUSY] = (_available(s, q) - available) * unit
+        _look_aside(f, w, t, q, x)
+        _look_ahead(f, w, s, t, q, x)
+    for k in range(count):
+        t, q, rival = w.actions[k] // p, w.actions[k] % p, 0.0
+        for i in range(count):
+            if w.actions[i] % p == q and w.actions[i] // p != t:
+                rival = max(rival, w.x[i, PATH_ADVANTAGE])
+        w.x[k, RIVAL] = rival
+
+
+@inlined
+def _available(s: StateArrays, q: int) -> float:
+    """When the last task on a processor ends (time)."""
+    count = s.slot_count[q]
+    return float(s.slot_finish[q, count - 1]) if count > 0 else 0.0
 
 
 @borrowing
-def _count_in(f: PolicyContext, w: PolicyWorkspace, task: int, q: int) -> None:
-    """A task is on a processor: its load, and the data of its outputs."""
+def _look_aside(f: PolicyContext, w: PolicyWorkspace, t: int, q: int, x: FeatureRow) -> None:
+    """What the task would lose on any other processor."""
+    c = f.c
+    finish, total = np.inf, np.inf
+    for other in range(c.g.comp.shape[1]):
+        if other != q:
+            finish = min(finish, w.start[t, other] + c.g.comp[t, other])
+            total = min(total, w.total[t, other])
+    end = w.start[t, q] + c.g.comp[t, q]
+    x[ADVANTAGE] = min((finish - end) / f.step, 1.0)
+    x[PATH_ADVANTAGE] = min((total - w.total[t, q]) / f.step, 1.0)
+
+
+@borrowing
+def _look_ahead(
+    f: PolicyContext, w: PolicyWorkspace, s: StateArrays, t: int, q: int, x: FeatureRow
+) -> None:
+    """What the pair means for the critical successors, given the inputs that are placed."""
+    c, g = f.c, f.c.g
+    finish = w.start[t, q] + g.comp[t, q]
+    total = ahead = finish + c.oct[t, q]
+    wait = 0.0
+    for i in range(HEIRS):
+        e = f.heirs[t, i]
+        if e < 0:
+            break
+        child = g.succ_task[e]
+        least, known = np.inf, np.inf
+        for other in range(g.comp.shape[1]):
+            if g.comp[child, other] == np.inf:
+                continue
+            sent = finish + communication(g, g.succ_data[e], q, other)
+            start = max(sent, w.known[child, other], _available(s, other))
+            least = min(least, start + g.comp[child, other] + c.oct[child, other])
+            known = min(known, w.known[child, other])
+        ahead = max(ahead, least)
+        if i == 0:
+            wait = max(0.0, known - finish)
+    x[CHILD_DELAY] = (ahead - total) / f.step
+    x[CHILD_WAIT] = wait / f.step
+
+
+@borrowing
+def _count_in(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, task: int, q: int) -> None:
+    """A task is on a processor: its load, the data of its outputs and when they arrive."""
     g = f.c.g
     w.load[q] += g.comp[task, q]
     for e in range(g.succ_ptr[task], g.succ_ptr[task + 1]):
-        w.placed_data[g.succ_task[e], q] += g.succ_data[e]
+        child = g.succ_task[e]
+        w.placed_data[child, q] += g.succ_data[e]
+        for other in range(g.comp.shape[1]):
+            arrival = s.finish[task] + communication(g, g.succ_data[e], q, other)
+            w.known[child, other] = max(w.known[child, other], arrival)
 
 
 @borrowing

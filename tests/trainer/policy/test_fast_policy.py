@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aerl_trainer.config import PolicyConfig
-from aerl_trainer.encoding.features import index_of
+from aerl_trainer.encoding.features import index_of, names_of
 from aerl_trainer.learning.policy_gradient import PolicyGradient
-from aerl_trainer.policy.context import SHORT_LIST, allocate_policy, policy_context
+from aerl_trainer.policy.context import PATH, SHORT_LIST, allocate_policy, policy_context
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.policy.rollout import GREEDY, choose
 from aerl_trainer.policy.scoring import begin, follow, score, short_list
@@ -68,6 +68,7 @@ def check_caches(instance: Instance, rng: np.random.Generator) -> None:
         assert np.array_equal(w.gap[ready][legal], fresh.gap[ready][legal])
         assert np.allclose(w.load, fresh.load)
         assert np.allclose(w.placed_data, fresh.placed_data)
+        assert np.array_equal(w.known, fresh.known)
         count = short_list(f, w, s)
         assert list(w.actions[:count]) == by_prior(instance, w, ready)[:SHORT_LIST]
         task, q = divmod(int(w.actions[rng.integers(count)]), p)
@@ -79,7 +80,7 @@ def check_caches(instance: Instance, rng: np.random.Generator) -> None:
 def by_prior(instance: Instance, w: object, ready: np.ndarray) -> list[int]:
     """All legal pairs, best first."""
     p, start = instance.n_processors, w.start  # type: ignore[attr-defined]
-    unit = float(np.max(instance.rank_u)) or 1.0
+    unit = policy_context(instance).step
     top = max(0.0, *(instance.rank_u[t] for t in ready))
     delay = {}
     for t in ready.tolist():
@@ -117,7 +118,7 @@ def test_features_of_a_known_state() -> None:
     count = short_list(f, w, w.state)
     score(f, w, w.state, initial_weights(np.random.default_rng(0)), count)
     assert w.actions[:count].tolist() == [2, 3]  # P0 at 2, P1 at 12
-    unit = max(references.rank_u(instance))
+    unit = max(references.rank_u(instance)) * PATH / 2
     local, remote = w.x[0], w.x[1]
     expected = {
         "eft_delay": (0.0, 12.0 / unit),
@@ -129,10 +130,60 @@ def test_features_of_a_known_state() -> None:
         "local_inputs": (1.0, 0.0),
         "placed": (0.5, 0.5),
         "rank_lag": (0.0, 0.0),
+        "advantage": (12.0 / unit, -12.0 / unit),
+        "path_advantage": (12.0 / unit, -12.0 / unit),
+        "child_delay": (0.0, 0.0),
+        "crowd": (-np.log(2), -np.log(2)),
+        "busy": (2.0 / unit, 0.0),
     }
     for name, values in expected.items():
         column = index_of("policy", name)
         assert (local[column], remote[column]) == pytest.approx(values, abs=1e-6), name
+
+
+def described(instance: Instance, placements: list[tuple[int, int]]) -> dict[int, dict[str, float]]:
+    """Action → its features, after some placements."""
+    f, w = policy_context(instance), allocate_policy(*instance.comp.shape)
+    reset(f.c.g, w.state)
+    begin(f, w, w.state)
+    for task, q in placements:
+        before = int(w.state.counts[1])
+        place(f.c.g, w.state, task, q, True, False)
+        follow(f, w, w.state, task, q, before)
+    count = short_list(f, w, w.state)
+    score(f, w, w.state, initial_weights(np.random.default_rng(0)), count)
+    names = names_of("policy")
+    return {int(w.actions[k]): dict(zip(names, w.x[k], strict=True)) for k in range(count)}
+
+
+def test_a_pair_looks_ahead_to_the_successor() -> None:
+    """Task 2 needs tasks 0 and 1; task 1 is on P1 until 6, and its data is on P0 at 16."""
+    instance = Instance([[2.0, 4.0], [6.0, 6.0], [3.0, 5.0]], [(0, 2), (1, 2)], [10.0, 10.0])
+    unit = max(references.rank_u(instance)) * PATH / 2
+    found = described(instance, [(1, 1)])
+    # On P0 task 0 ends at 2, with an OCT of 3: task 2 follows on P1, from 12 to 17.
+    assert found[0]["child_delay"] == pytest.approx((17 - (2 + 3)) / unit)
+    assert found[0]["child_wait"] == pytest.approx((6 - 2) / unit)
+    # On P1 it ends at 10, with an OCT of 5: task 2 follows there, from 10 to 15.
+    assert found[1]["child_delay"] == found[1]["child_wait"] == 0.0
+    assert found[0]["opens"] == pytest.approx(np.log(2))
+    assert described(instance, [])[0]["opens"] == 0.0
+
+
+def test_a_rival_is_another_task_that_gains_by_the_processor() -> None:
+    """P0 saves task 0 four units of time, and task 1 two of them."""
+    found = described(Instance([[1.0, 5.0], [2.0, 4.0]], [], []), [])
+    unit = 3.0 * PATH
+    rivals = [found[action]["rival"] for action in range(4)]
+    assert rivals == pytest.approx([2.0 / unit, 0.0, 4.0 / unit, 0.0])
+
+
+def test_the_heirs_are_the_most_critical_successors() -> None:
+    comp = np.array([1.0, 5.0, 9.0, 2.0, 7.0])[:, None] * np.ones(2)
+    f = policy_context(Instance(comp, [(0, 1), (0, 2), (0, 3), (0, 4)], [0.0, 0.0, 8.0, 0.0]))
+    assert f.c.g.succ_task[f.heirs[0]].tolist() == [3, 2, 4]  # 8 + 2, 9 and 7
+    assert (f.heirs[1:] == -1).all()
+    assert f.step == pytest.approx(11.0 * PATH / 2)
 
 
 def log_probability(instance: Instance, weights: Weights, actions: list[int]) -> float:
