@@ -4,12 +4,12 @@ Modules and packages in reading order; each imports only from those before it:
 
 - settings and data: ``config``, ``records`` (what the parts hand to each other), ``seeding``
   (random generators by name), ``shared_memory``, ``replay`` (a buffer sampled by priority);
-- the search: ``encoding`` (what a policy sees), ``search`` (the shared tree), ``nn`` (the network),
-  ``policy`` (the fast policy, in kernels);
+- the search: ``encoding`` (what a policy sees), ``policy`` (the fast policy, in kernels), ``search``
+  (the shared tree), ``nn`` (the network);
 - around them: ``checkpoint``, ``problems`` (which problems), ``curriculum`` (and when),
   ``reporting``;
-- evaluation and learning: ``inference`` (who evaluates states), ``learning``, ``policies`` (a
-  trained network with its settings), ``validator``, ``schedulers`` (a policy for ``dagsched``);
+- evaluation and learning: ``inference`` (who evaluates states), ``learning``, ``policies`` (what
+  a run has learned, with its settings), ``validator``, ``schedulers`` (a policy for ``dagsched``);
 - processes: ``runtime``, ``lifecycle`` (of a search job), ``observers`` (what a run records);
 - what users call: ``solver``, ``evaluation``, ``training``, ``launch`` (a run on any problems),
   ``baselines``, ``cli``.

@@ -132,7 +132,13 @@ def _find_heirs(g: InstanceArrays, rank_u: Floats, heirs: Ints) -> int:
 
 
 def allocate_policy(n: int, p: int, width: int = SHORT_LIST) -> PolicyWorkspace:
-    """Work space for n tasks, p processors and K = ``width`` pairs, at least ``SHORT_LIST``."""
+    """Work space, zeroed.
+
+    Args:
+        n: tasks.
+        p: processors.
+        width: K, at least ``SHORT_LIST``.
+    """
     return PolicyWorkspace(
         state=allocate_state(n, p),
         order=np.zeros(n, dtype=np.int64),

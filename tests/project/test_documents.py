@@ -7,8 +7,14 @@ from pathlib import Path
 import pytest
 
 from aerl_trainer.inference.metrics import InferenceRates
-from aerl_trainer.records import EvalReport, SearchReport, TrainReport
-from aerl_trainer.reporting.progress import Status, _cells
+from aerl_trainer.records import (
+    EvalReport,
+    EvaluationRow,
+    PolicyReport,
+    SearchReport,
+    TrainReport,
+)
+from aerl_trainer.reporting.progress import Status, _quality, _work
 from dagsched_env.compare import Row
 from helpers import ROOT
 
@@ -22,6 +28,17 @@ DOCUMENTS = sorted(
 )
 HISTORY = {"CHANGELOG.md", "decisions.md"}
 """They also name what is gone."""
+
+
+REPORTS = [
+    PolicyReport,
+    TrainReport,
+    SearchReport,
+    EvalReport,
+    EvaluationRow,
+    InferenceRates,
+    Row,
+]
 
 
 def text_of(document: str) -> str:
@@ -77,7 +94,7 @@ def test_files_that_are_named_exist(path: Path) -> None:
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
-@pytest.mark.parametrize("report", [TrainReport, SearchReport, EvalReport, InferenceRates, Row])
+@pytest.mark.parametrize("report", REPORTS)
 def test_the_glossary_explains_every_metric(report: type) -> None:
     text = text_of("docs/glossary.md")
     names = [field.name for field in dataclasses.fields(report)]
@@ -86,4 +103,6 @@ def test_the_glossary_explains_every_metric(report: type) -> None:
 
 def test_the_glossary_explains_the_status_line() -> None:
     text = text_of("docs/glossary.md")
-    assert [name for name, _ in _cells(Status()) if f"`{name}`" not in text] == []
+    status = Status(jobs=1, mean_batch=1.0, loss=1.0)
+    cells = [*_work(status), *_quality(status)]
+    assert [name for name, _ in cells if f"`{name}`" not in text] == []
