@@ -1,11 +1,14 @@
 """What the fast policy learns in a given time, and what one pass of it costs.
 
-    python benchmarks/fast_policy.py [--seconds 60] [--seeds 1] [--rank-temperature 1]
-        [--schedules 32]
+    python benchmarks/fast_policy.py [--instances SPEC …] [--judge SPEC …] [--anneal 0]
+        [--seconds 300] [--seeds 1] [--rank-temperature 1] [--schedules 32]
 
-Trains on random graphs of 30 tasks and 4 processors, on one core, from rank groups of its own
-schedules. The table compares with HEFT and with the best of the 23 constructive schedulers
-("portfolio") on graphs that training has not seen: mean ratios of makespans.
+Trains from rank groups of the policy's own schedules, by default on a mixture of families with 15
+to 60 tasks, and judges on instances that training has not seen: mean ratios of makespans to HEFT's
+and to the best of the 23 constructive schedulers' ("portfolio"). Of a family that ``--judge``
+names, 40 instances are drawn; by default these are suites and larger graphs. Seconds are CPU time
+of one thread. With ``--anneal`` the last column is the schedule of so many moves of simulated
+annealing over the portfolio's.
 """
 
 import argparse
@@ -16,13 +19,35 @@ from functools import partial
 import numpy as np
 from problems import spread
 
+from aerl_trainer.config import PolicyConfig
 from aerl_trainer.learning.policy_gradient import PolicyGradient
 from aerl_trainer.policy.fast import FastPolicy
 from dagsched_env import Instance, suites
 from dagsched_env.generators import TopcuogluGenerator
-from dagsched_env.schedulers import best_of_portfolio, heft
+from dagsched_env.schedulers import annealing, best_of_portfolio, heft
+from dagsched_env.sources import InstanceList, resolve_source
 
-TRAINING = TopcuogluGenerator(n_tasks=30, n_processors=4, ccr=(0.5, 1.0, 2.0, 5.0))
+MACHINES = "processors=3..8&ccr=0.1,0.5,1,2,5,10&beta=0.25,0.5,1,1.5"
+TOPCUOGLU = f"family:topcuoglu?tasks=20..60&{MACHINES}"
+MIXTURE = [
+    *[TOPCUOGLU] * 3,
+    f"family:daggen?tasks=20..60&fat=0.3,0.5&{MACHINES}",
+    f"family:erdos_renyi?tasks=20..60&probability=0.07,0.1,0.15,0.2&{MACHINES}",
+    f"family:layered?layers=4..8&width=4..7&{MACHINES}",
+    f"family:series_parallel?tasks=20..60&{MACHINES}",
+    f"family:stencil?width=4..7&steps=5..8&{MACHINES}",
+    f"family:fork_join?phases=1..5&width=4..10&length=1..2&{MACHINES}",
+    f"family:chains?chains=4..8&length=4..7&{MACHINES}",
+    f"family:in_tree?levels=4..5&degree=2&{MACHINES}",
+    f"family:out_tree?levels=4..5&degree=2&{MACHINES}",
+    f"family:cholesky?tiles=4..6&{MACHINES}",
+    "family:cholesky?tiles=4..5&platform=cpu_gpu&processors=3..8&ccr=0.1,0.5,1,2,5",
+    f"family:gaussian_elimination?size=6..10&{MACHINES}",
+    f"family:fft?points=4,8&{MACHINES}",
+    f"family:laplace?size=5..7&{MACHINES}",
+    f"family:lu?tiles=3..4&{MACHINES}",
+]
+JUDGED = 40
 SAMPLES = 32
 SIZES = (30, 100, 300, 1000)
 REPEATS = 20
@@ -31,10 +56,14 @@ REPEATS = 20
 class Unseen:
     """Instances with the makespans of their references."""
 
-    def __init__(self, name: str, instances: list[Instance]) -> None:
-        self.name, self._instances = name, instances
+    def __init__(self, name: str, instances: list[Instance], moves: int = 0) -> None:
+        self._name, self._instances = name, instances
         self._heft = np.array([heft(instance).makespan for instance in instances])
         self._best = np.array([best_of_portfolio(instance).makespan for instance in instances])
+        self._annealed = ""
+        if moves:
+            known = [annealed(instance, moves) for instance in instances]
+            self._annealed = f"{np.mean(known / self._best):12.4f}"
 
     def measure(self, policy: FastPolicy) -> None:
         """One line."""
@@ -43,22 +72,64 @@ class Unseen:
         samples = np.array([policy.sample(i, SAMPLES, rng).makespans for i in self._instances])
         best = np.minimum(samples.min(axis=1), greedy)
         print(
-            f"{self.name:10} {np.mean(greedy / self._heft):10.4f} "
+            f"{self._name:18.18} {np.mean(greedy / self._heft):8.4f} "
             f"{np.mean(samples.mean(axis=1) / self._heft):10.4f} "
             f"{np.mean(best / self._heft):10.4f} {np.mean(greedy / self._best):12.4f} "
-            f"{np.mean(best / self._best):12.4f}",
+            f"{np.mean(best / self._best):12.4f}{self._annealed}",
             flush=True,
         )
 
 
-def train(seconds: float, seed: int, tau: float, schedules: int) -> tuple[FastPolicy, int]:
-    """The policy after so many seconds, and its gradient steps."""
+def annealed(instance: Instance, moves: int) -> float:
+    """Makespan after so many moves, judged as ``solve`` does."""
+    return annealing(
+        instance,
+        max_evaluations=moves,
+        start_temperature=1.5,
+        pair_share=0.2,
+        cost_bias=4.0,
+        best_place=True,
+        load_weight=8.0,
+    ).makespan
+
+
+def default_sets() -> list[Unseen]:
+    """Graphs of the training's size, and larger ones."""
+    test = list(suites.load("test"))
+    large = TopcuogluGenerator(n_tasks=1000, n_processors=16, ccr=(0.1, 0.5, 1.0, 5.0))
+    widest = [large(np.random.default_rng([1000, i])) for i in range(5)]
+    widest += [i for i in test if i.n_tasks == 1000 and i.n_processors == 16]
+    return [
+        Unseen("heldout", list(suites.load("heldout"))),
+        Unseen("test, n = 30, 50", [i for i in test if i.n_tasks in (30, 50)]),
+        Unseen("test, n = 100, 200", [i for i in test if i.n_tasks in (100, 200)]),
+        Unseen("test, n = 500", [i for i in test if i.n_tasks == 500]),
+        Unseen("n = 1000, p = 16", widest),
+        Unseen("Topcuoglu, n = 100", spread(100, 20)),
+        Unseen("Topcuoglu, n = 300", spread(300, 10)),
+    ]
+
+
+def named_set(spec: str, moves: int) -> Unseen:
+    """All instances of a list, or some of a family."""
+    source = resolve_source(spec)
+    if isinstance(source, InstanceList):
+        return Unseen(spec, list(source.instances), moves)
+    drawn = [source(np.random.default_rng([20261122, i])) for i in range(JUDGED)]
+    return Unseen(spec.removeprefix("family:"), drawn, moves)
+
+
+def train(arguments: argparse.Namespace, seed: int) -> tuple[FastPolicy, int]:
+    """The policy after its seconds, and its gradient steps."""
     training = PolicyGradient(
-        TRAINING, np.random.default_rng([7, seed]), rank_temperature=tau, schedules=schedules
+        resolve_source(arguments.instances),
+        np.random.default_rng([7, seed]),
+        PolicyConfig(schedules=arguments.schedules),
+        rank_temperature=arguments.rank_temperature,
     )
     training.step(1.0)  # loads the kernels, and learns nothing
-    started = time.perf_counter()
-    while (progress := (time.perf_counter() - started) / seconds) < 1.0:
+    started = time.process_time()
+    while (progress := (time.process_time() - started) / arguments.seconds) < 1.0:
         training.step(progress)
     return training.policy, training.steps
 
@@ -87,26 +158,24 @@ def measure_cost(policy: FastPolicy) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--instances", nargs="+", metavar="SPEC", default=MIXTURE)
+    parser.add_argument("--judge", nargs="+", metavar="SPEC", default=[])
+    parser.add_argument("--anneal", type=int, default=0, metavar="MOVES")
+    parser.add_argument("--seconds", type=float, default=300.0)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--rank-temperature", type=float, default=1.0)
     parser.add_argument("--schedules", type=int, default=32)
     arguments = parser.parse_args()
-    unseen = [
-        Unseen("heldout", list(suites.load("heldout"))),
-        Unseen("n = 100", spread(100, 20)),
-        Unseen("n = 300", spread(300, 10)),
-    ]
-    print("                    / HEFT                              / portfolio")
-    print("             one pass    samples best of 32     one pass   best of 32")
+    unseen = [named_set(spec, arguments.anneal) for spec in arguments.judge] or default_sets()
+    annealed = "    annealed" if arguments.anneal else ""
+    print("                   / HEFT                           / portfolio")
+    print(f"                   one pass    samples best of 32     one pass   best of 32{annealed}")
     policy = FastPolicy()
     print("untrained")
     for instances in unseen:
         instances.measure(policy)
     for seed in range(arguments.seeds):
-        policy, steps = train(
-            arguments.seconds, seed, arguments.rank_temperature, arguments.schedules
-        )
+        policy, steps = train(arguments, seed)
         print(f"seed {seed}: {steps} steps in {arguments.seconds:g} s")
         for instances in unseen:
             instances.measure(policy)
