@@ -119,8 +119,6 @@ class PolicyReport:
     """Of all groups."""
     relative_spread: float
     """Standard deviation of the makespans of a group over their mean, mean over the groups."""
-    scale: float
-    """Sharpness s of the policy."""
     gradient_norm: float
 
 

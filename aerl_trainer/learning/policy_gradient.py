@@ -17,7 +17,7 @@ from aerl_trainer import seeding
 from aerl_trainer.config import PolicyConfig
 from aerl_trainer.learning.ranking import rank_rewards
 from aerl_trainer.policy.fast import FastPolicy
-from aerl_trainer.policy.weights import INITIAL_SCALE, N_WEIGHTS, SCALE
+from aerl_trainer.policy.weights import N_WEIGHTS, SCALE
 from aerl_trainer.records import PolicyReport, TreeGroup
 from dagsched_env.instance import Instance
 
@@ -82,6 +82,7 @@ class PolicyGradient:
         with ThreadPoolExecutor(self._threads) as threads:
             results = list(threads.map(self._group_gradient, work))
         gradient = np.mean([result.gradient for result in results], axis=0)
+        gradient[SCALE] = 0.0  # a learned sharpness would cost the samples their variety
         self._ascend(gradient, self._config.learning_rate * (1.0 - progress))
         return PolicyReport(
             step=self.steps,
@@ -89,7 +90,6 @@ class PolicyGradient:
             trees=len(trees),
             schedules=sum(result.schedules for result in results),
             relative_spread=float(np.mean([result.relative_spread for result in results])),
-            scale=float(INITIAL_SCALE * np.exp(self._policy.weights[SCALE])),
             gradient_norm=float(np.linalg.norm(gradient)),
         )
 

@@ -1,5 +1,6 @@
 """``FastPolicy``: the fast policy for everybody who is no kernel."""
 
+import math
 import threading
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,7 +11,7 @@ import numpy.typing as npt
 from aerl_trainer.policy.context import PolicyWorkspace, allocate_policy, policy_context
 from aerl_trainer.policy.rollout import GREEDY, choose, grade_group, roll_out, roll_out_group
 from aerl_trainer.policy.scoring import begin, score, short_list
-from aerl_trainer.policy.weights import N_WEIGHTS, Weights, initial_weights
+from aerl_trainer.policy.weights import N_WEIGHTS, SCALE, Weights, initial_weights
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Floats, Ints
@@ -18,7 +19,10 @@ from dagsched_env.kernels.state.transitions import copy_state
 from dagsched_env.schedule import Schedule
 from dagsched_env.simulator import State
 
-__all__ = ["FastPolicy", "RankGroup"]
+__all__ = ["VARIETY", "FastPolicy", "RankGroup"]
+
+VARIETY = 2.0
+"""Temperature at which the best of several samples of a trained policy is best."""
 
 
 class RankGroup(NamedTuple):
@@ -76,16 +80,25 @@ class FastPolicy:
         return _schedule(instance, self._roll_out(instance, uniforms, gradients=False).actions[0])
 
     def best_of(self, instance: Instance, k: int, rng: np.random.Generator) -> Schedule:
-        """The shortest of the greedy schedule and k sampled ones.
+        """The shortest of the greedy schedule and k that are sampled at temperature ``VARIETY``.
 
         Args:
             instance: the problem.
             k: schedules to sample, ≥ 1.
             rng: of the samples.
         """
-        uniforms = np.vstack([np.full(instance.n_tasks, GREEDY), rng.random((k, instance.n_tasks))])
-        group = self._roll_out(instance, uniforms, gradients=False)
-        return _schedule(instance, group.actions[int(np.argmin(group.makespans))])
+        greedy = self.schedule(instance)
+        group = self.softened(VARIETY).sample(instance, k, rng)
+        best = int(np.argmin(group.makespans))
+        if greedy.makespan <= group.makespans[best]:
+            return greedy
+        return _schedule(instance, group.actions[best])
+
+    def softened(self, temperature: float) -> "FastPolicy":
+        """The same policy with its logits divided by a temperature > 0: its samples vary more."""
+        weights = self.weights.copy()
+        weights[SCALE] -= math.log(temperature)
+        return FastPolicy(weights)
 
     def sample(
         self, instance: Instance, k: int, rng: np.random.Generator, *, gradients: bool = False
