@@ -35,8 +35,8 @@ class PolicyContext(NamedTuple):
 
     c: EncodingContext
     output: Floats  # [n] mean communication of all outputs (time)
-    inputs: Floats  # [n] data of all inputs, at least a tiny number
-    siblings: Floats  # [n] data of the other inputs of all successors, at least a tiny number
+    per_input: Floats  # [n] 1 / data of all inputs, or a huge number
+    per_sibling: Floats  # [n] 1 / data of the other inputs of all successors, or a huge number
     log_ccr: float
     log_spread: float
     parallelism: float
@@ -63,9 +63,11 @@ class PolicyWorkspace(NamedTuple):
     known: Floats  # [n, p] arrival of the inputs of a task that are placed (time)
     actions: Ints  # [K] task * p + processor of the pairs that are scored
     delays: Floats  # [K] their prior, with the sign changed and in units of S
+    values: Floats  # [K] logits / s
     logits: Floats  # [K]
     x: npt.NDArray[np.float32]  # [K, N_FEATURES]
     hidden: npt.NDArray[np.float32]  # [K, HIDDEN]
+    slopes: npt.NDArray[np.float32]  # [HIDDEN] of the logarithm of a probability by the units
     probability: Floats  # [n] of the pairs that a rollout has chosen, in their order
     no_gradient: npt.NDArray[np.float32]  # [0, N_WEIGHTS] for a rollout that needs none
 
@@ -97,8 +99,8 @@ def _make_context(instance: Instance) -> PolicyContext:
     return PolicyContext(
         c=c,
         output=np.bincount(source, weights=comm, minlength=n).astype(np.float64),
-        inputs=np.maximum(inputs, tiny),
-        siblings=np.maximum(siblings, tiny),
+        per_input=1.0 / np.maximum(inputs, tiny),
+        per_sibling=1.0 / np.maximum(siblings, tiny),
         log_ccr=float(np.log(ccr + 0.01)),
         log_spread=float(np.log(relative + 0.01)),
         parallelism=float(g.mean_comp.sum() / c.rank_scale / instance.n_processors),
@@ -155,9 +157,11 @@ def allocate_policy(n: int, p: int, width: int = SHORT_LIST) -> PolicyWorkspace:
         known=np.zeros((n, p)),
         actions=np.zeros(width, dtype=np.int64),
         delays=np.zeros(width),
+        values=np.zeros(width),
         logits=np.zeros(width),
         x=np.zeros((width, N_FEATURES), dtype=np.float32),
         hidden=np.zeros((width, HIDDEN), dtype=np.float32),
         probability=np.zeros(n),
+        slopes=np.zeros(HIDDEN, dtype=np.float32),
         no_gradient=np.zeros((0, N_WEIGHTS), dtype=np.float32),
     )

@@ -19,12 +19,15 @@ from aerl_trainer.policy.weights import (
 )
 from dagsched_env.kernels.arrays import Floats, Ints, StateArrays
 from dagsched_env.kernels.jit import borrowing, embedded
-from dagsched_env.kernels.state.transitions import place, reset
+from dagsched_env.kernels.state.transitions import clear, place
 
 __all__ = ["GREEDY", "choose", "grade_group", "roll_out", "roll_out_group"]
 
 GREEDY = -1.0
 """In place of a random number: the most probable pair."""
+
+NEGLIGIBLE = -40.0
+"""A logit so far below the highest has probability 0: less than double precision can add to 1."""
 
 
 @borrowing
@@ -50,7 +53,7 @@ def roll_out_group(
             to leave it out.
     """
     for k in range(uniforms.shape[0]):
-        reset(f.c.g, w.state)
+        clear(f.c.g, w.state)
         begin(f, w, w.state)
         wanted = k < gradients.shape[0]
         if wanted:
@@ -128,7 +131,7 @@ def grade_group(
     """
     p, s = f.c.g.comp.shape[1], w.state
     for k in range(actions.shape[0]):
-        reset(f.c.g, s)
+        clear(f.c.g, s)
         begin(f, w, s)
         for j in range(gradients.shape[1]):
             gradients[k, j] = 0.0
@@ -164,7 +167,8 @@ def choose(w: PolicyWorkspace, count: int, uniform: float) -> int:
             best = k
     highest = w.logits[best]
     for k in range(count):
-        w.logits[k] = math.exp(w.logits[k] - highest)
+        below = w.logits[k] - highest
+        w.logits[k] = math.exp(below) if below > NEGLIGIBLE else 0.0
         total += w.logits[k]
     for k in range(count):
         w.logits[k] /= total
@@ -193,18 +197,15 @@ def _add_gradient(
         weight = np.float32((1.0 if k == chosen else 0.0) - w.logits[k])
         if abs(weight) < 1e-6:
             continue
-        x, hidden, value = w.x[k], w.hidden[k], np.float32(-w.delays[k])
         step = weight * scale * np.float32(amount)
-        for j in range(N_FEATURES):
-            gradient[0, LINEAR + j] += step * x[j]
-            value += weights[LINEAR + j] * x[j]
+        gradient[0, SCALE] += step * w.values[k]
         for h in range(HIDDEN):
-            value += weights[OUTPUT + h] * hidden[h]
-            gradient[0, OUTPUT + h] += step * hidden[h]
-            if hidden[h] > 0.0:
-                gradient[0, BIAS + h] += step * weights[OUTPUT + h]
+            unit = w.hidden[k, h]
+            w.slopes[h] = step * weights[OUTPUT + h] if unit > 0.0 else np.float32(0.0)
+            gradient[0, OUTPUT + h] += step * unit
+            gradient[0, BIAS + h] += w.slopes[h]
         for j in range(N_FEATURES):
+            x = w.x[k, j]
+            gradient[0, LINEAR + j] += step * x
             for h in range(HIDDEN):
-                if hidden[h] > 0.0:
-                    gradient[0, INPUT + j * HIDDEN + h] += step * weights[OUTPUT + h] * x[j]
-        gradient[0, SCALE] += step * value
+                gradient[0, INPUT + j * HIDDEN + h] += w.slopes[h] * x

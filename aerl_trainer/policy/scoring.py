@@ -62,6 +62,8 @@ OPENS = index_of("policy", "opens")
 CROWD = index_of("policy", "crowd")
 BUSY = index_of("policy", "busy")
 
+LARGEST = float(np.finfo(np.float64).max)
+
 
 @borrowing
 def begin(f: PolicyContext, w: PolicyWorkspace, s: StateArrays) -> None:
@@ -130,16 +132,19 @@ def short_list(f: PolicyContext, w: PolicyWorkspace, s: StateArrays) -> int:
     """
     p = f.c.g.comp.shape[1]
     top = f.c.rank_u[w.order[0]]
-    kept = 0
+    kept, limit = 0, LARGEST
     for i in range(s.counts[1]):
         t = w.order[i]
         lag = top - f.c.rank_u[t]
         # The best pair of a task has the delay of its rank alone.
-        if kept == SHORT_LIST and lag > w.delays[kept - 1]:
+        if lag > limit:
             break
         for q in range(p):
-            if w.total[t, q] < np.inf:
-                kept = _insert(w, kept, t * p + q, w.total[t, q] - w.least_total[t] + lag)
+            delay = w.total[t, q] - w.least_total[t] + lag
+            if delay <= limit:
+                kept = _insert(w, kept, t * p + q, delay)
+                if kept == SHORT_LIST:
+                    limit = w.delays[SHORT_LIST - 1]
     for k in range(kept):
         w.delays[k] /= f.step
     return kept
@@ -174,30 +179,33 @@ def take_pairs(
 def score(
     f: PolicyContext, w: PolicyWorkspace, s: StateArrays, weights: Weights, count: int
 ) -> None:
-    """Write features, hidden units and logits of the listed pairs.
+    """Write features, hidden units, values and logits of the listed pairs.
 
     Args:
         f: the problem.
-        w: its caches, ``actions`` and ``delays``; the last three arrays are written.
+        w: its caches, ``actions`` and ``delays``; the arrays behind them are written.
         s: the state.
         weights: of the policy.
         count: how many pairs are listed.
     """
     _describe(f, w, s, count)
-    scale = scale_of(weights)
+    # Loops of constant length over neighbours in memory, which the compiler turns into few wide
+    # instructions; one loop for both sums would prevent that.
     for k in range(count):
-        x, hidden = w.x[k], w.hidden[k]
-        value = np.float32(0.0)
-        for j in range(N_FEATURES):
-            value += weights[LINEAR + j] * x[j]
         for h in range(HIDDEN):
             unit = weights[BIAS + h]
             for j in range(N_FEATURES):
-                unit += weights[INPUT + j * HIDDEN + h] * x[j]
-            hidden[h] = max(unit, np.float32(0.0))
+                unit += weights[INPUT + j * HIDDEN + h] * w.x[k, j]
+            w.hidden[k, h] = max(unit, np.float32(0.0))
+    scale = scale_of(weights)
+    for k in range(count):
+        linear, deep = np.float32(0.0), np.float32(0.0)
+        for j in range(N_FEATURES):
+            linear += weights[LINEAR + j] * w.x[k, j]
         for h in range(HIDDEN):
-            value += weights[OUTPUT + h] * hidden[h]
-        w.logits[k] = scale * (value - w.delays[k])
+            deep += weights[OUTPUT + h] * w.hidden[k, h]
+        w.values[k] = linear + deep - w.delays[k]
+        w.logits[k] = scale * w.values[k]
 
 
 @inlined
@@ -217,7 +225,8 @@ def _describe(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, count: int) 
         available = min(available, _available(s, q))
     crowd = math.log(s.counts[1] / p)
     for k in range(count):
-        t, q = w.actions[k] // p, w.actions[k] % p
+        t = w.actions[k] // p
+        q = w.actions[k] - t * p
         cost, x = c.g.comp[t, q], w.x[k]
         finish = w.start[t, q] + cost
         near, opened = 0.0, 0
@@ -233,8 +242,8 @@ def _describe(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, count: int) 
         x[GROWTH] = (w.least_finish[t] - s.totals[0]) * unit
         x[GAP] = w.gap[t, q] * unit
         x[LOAD_EXCESS] = (w.load[q] - load / p) * unit
-        x[LOCAL_INPUTS] = w.placed_data[t, q] / f.inputs[t]
-        x[LOCAL_SIBLINGS] = near / f.siblings[t]
+        x[LOCAL_INPUTS] = w.placed_data[t, q] * f.per_input[t]
+        x[LOCAL_SIBLINGS] = near * f.per_sibling[t]
         x[OUTPUT_VOLUME] = f.output[t] * unit
         x[COMP] = cost * unit
         x[OCT_EXCESS] = (c.oct[t, q] + cost - c.rank_u[t]) * unit

@@ -40,7 +40,7 @@ from dagsched_env.errors import DAGSchedError
 from dagsched_env.kernels.arrays import Floats, Ints, StateArrays, allocate_state
 from dagsched_env.kernels.jit import borrowing
 from dagsched_env.kernels.state.completion import complete
-from dagsched_env.kernels.state.transitions import copy_state, place, recompute_bounds, reset
+from dagsched_env.kernels.state.transitions import clear, copy_state, place, recompute_bounds
 
 __all__ = ["SearchWorker", "state_after"]
 
@@ -252,7 +252,7 @@ def state_after(c: EncodingContext, t: TreeArrays, edge: int, s: StateArrays, pa
         path[length] = t.edge_action[edge]
         length += 1
         edge = t.parent_edge[t.edge_parent[edge]]
-    reset(c.g, s)
+    clear(c.g, s)
     for i in range(length - 1, -1, -1):
         place(c.g, s, path[i] // p, path[i] % p, INSERTION, False)
     recompute_bounds(c.g, s)
