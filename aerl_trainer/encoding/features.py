@@ -56,6 +56,10 @@ FEATURES: tuple[Feature, ...] = (
     Feature("opens", "policy", "log", "ln(1 + successors that miss no other predecessor)"),
     Feature("crowd", "policy", "log", "ln(ready tasks / p)"),
     Feature("busy", "policy", "S", "available time of the processor - the earliest one"),
+    Feature("inserted", "policy", "S", "available time of the processor - EST, or 0"),
+    Feature("log_out", "policy", "log", "ln(1 + successors)"),
+    Feature("relative_comp", "policy", "ratio", "execution / mean execution time of the task"),
+    Feature("slowness", "policy", "ratio", "the same, mean over the tasks of the processor"),
     # Of the network. "Least" and "highest" are over the candidates of the state; "completion" is
     # the makespan of its list completion.
     Feature("prior", "pair", "R", "hand-made prior logit / PRIOR_SHARPNESS: 0 is the best pair"),

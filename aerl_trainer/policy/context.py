@@ -42,6 +42,8 @@ class PolicyContext(NamedTuple):
     parallelism: float
     step: float
     """Unit of the times among the features: S."""
+    relative_comp: Floats  # [n, p] execution time / mean of the task; 1 where that is 0
+    slowness: Floats  # [p] its mean over the tasks that the processor can run; 0 if there is none
     heirs: Ints  # [n, HEIRS] edges to the most critical successors, best first; -1 for none
 
 
@@ -95,6 +97,9 @@ def _make_context(instance: Instance) -> PolicyContext:
     spread = np.nanstd(finite, axis=1).mean()
     ccr = comm.mean() / mean if instance.n_edges and mean > 0 else 0.0
     relative = spread / mean if mean > 0 else 0.0
+    eligible = np.isfinite(instance.comp)
+    means = g.mean_comp[:, None]
+    relative_comp = np.where(means > 0, finite / np.where(means > 0, means, 1.0), 1.0)
     heirs = np.full((n, HEIRS), -1)
     return PolicyContext(
         c=c,
@@ -105,6 +110,9 @@ def _make_context(instance: Instance) -> PolicyContext:
         log_spread=float(np.log(relative + 0.01)),
         parallelism=float(g.mean_comp.sum() / c.rank_scale / instance.n_processors),
         step=c.rank_scale * PATH / _find_heirs(g, c.rank_u, heirs),
+        relative_comp=relative_comp,
+        slowness=np.sum(relative_comp, axis=0, where=eligible)
+        / np.maximum(eligible.sum(axis=0), 1),
         heirs=heirs,
     )
 

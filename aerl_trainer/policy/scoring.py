@@ -61,6 +61,10 @@ CHILD_WAIT = index_of("policy", "child_wait")
 OPENS = index_of("policy", "opens")
 CROWD = index_of("policy", "crowd")
 BUSY = index_of("policy", "busy")
+INSERTED = index_of("policy", "inserted")
+LOG_OUT = index_of("policy", "log_out")
+RELATIVE_COMP = index_of("policy", "relative_comp")
+SLOWNESS = index_of("policy", "slowness")
 
 LARGEST = float(np.finfo(np.float64).max)
 
@@ -255,6 +259,10 @@ def _describe(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, count: int) 
         x[OPENS] = math.log(1.0 + opened)
         x[CROWD] = crowd
         x[BUSY] = (_available(s, q) - available) * unit
+        x[INSERTED] = max(0.0, _available(s, q) - w.start[t, q]) * unit
+        x[LOG_OUT] = math.log(1.0 + c.g.succ_ptr[t + 1] - c.g.succ_ptr[t])
+        x[RELATIVE_COMP] = f.relative_comp[t, q]
+        x[SLOWNESS] = f.slowness[q]
         _look_aside(f, w, t, q, x)
         _look_ahead(f, w, s, t, q, x)
     for k in range(count):

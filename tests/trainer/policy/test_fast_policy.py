@@ -135,6 +135,10 @@ def test_features_of_a_known_state() -> None:
         "child_delay": (0.0, 0.0),
         "crowd": (-np.log(2), -np.log(2)),
         "busy": (2.0 / unit, 0.0),
+        "inserted": (0.0, 0.0),
+        "log_out": (0.0, 0.0),
+        "relative_comp": (3.0 / 4.0, 5.0 / 4.0),
+        "slowness": ((2.0 / 3.0 + 3.0 / 4.0) / 2, (4.0 / 3.0 + 5.0 / 4.0) / 2),
     }
     for name, values in expected.items():
         column = index_of("policy", name)
@@ -176,6 +180,15 @@ def test_a_rival_is_another_task_that_gains_by_the_processor() -> None:
     unit = 3.0 * PATH
     rivals = [found[action]["rival"] for action in range(4)]
     assert rivals == pytest.approx([2.0 / unit, 0.0, 4.0 / unit, 0.0])
+
+
+def test_a_pair_may_go_into_a_gap() -> None:
+    """P1 waits for data until 12 and is busy until 17; task 2 fits in before."""
+    instance = Instance([[2.0, 4.0], [3.0, 5.0], [3.0, 3.0]], [(0, 1)], [10.0])
+    f = policy_context(instance)
+    found = described(instance, [(0, 0), (1, 1)])
+    assert found[5]["inserted"] == pytest.approx(17.0 / f.step)
+    assert found[4]["inserted"] == 0.0
 
 
 def test_the_heirs_are_the_most_critical_successors() -> None:
@@ -278,6 +291,19 @@ def test_every_schedule_is_valid(instance: Instance, seed: int) -> None:
         assert replay(instance, pairs).makespan == makespan
 
 
+def test_a_softened_policy_divides_its_logits() -> None:
+    instance = problem(12, 3)
+    f, w, policy = policy_context(instance), allocate_policy(12, 3), FastPolicy(some_weights())
+    reset(f.c.g, w.state)
+    begin(f, w, w.state)
+    count = short_list(f, w, w.state)
+    score(f, w, w.state, policy.weights, count)
+    expected = w.logits[:count] / 2.5
+    score(f, w, w.state, policy.softened(2.5).weights, count)
+    assert w.logits[:count] == pytest.approx(expected, rel=1e-5)
+    assert policy.softened(2.5).schedule(instance).makespan == policy.schedule(instance).makespan
+
+
 def test_it_depends_on_weights_and_seed_alone() -> None:
     instance = problem(15, 3)
     one, other = (
@@ -367,6 +393,7 @@ def test_training_shortens_schedules_it_has_not_seen() -> None:
 
     before = mean_ratio(training.policy)
     reports = [training.step(i / 60) for i in range(60)]
+    assert all(report.scale == INITIAL_SCALE for report in reports)
     assert [report.step for report in reports] == list(range(1, 61))
     assert all(np.isfinite(report.gradient_norm) for report in reports)
     assert mean_ratio(training.policy) < before - 0.03
