@@ -234,7 +234,8 @@ class PolicyConfig:
 class ReplayConfig:
     """Prioritised replay (Schaul et al. 2016)."""
 
-    capacity: int = 32768
+    capacity: int = 2048
+    """Experiences, each of them a trajectory with all its states."""
     kind: Literal["proportional", "rank", "uniform"] = "proportional"
     """What experiences are sampled in proportion to: their priority^α, (1 / its rank)^α, or
     nothing."""
@@ -246,7 +247,7 @@ class ReplayConfig:
     """Whose largest importance weight becomes 1: that of each batch, or that of the buffer."""
     beta_steps: int = 4000
     """Learner steps until β = 1."""
-    min_size: int = 512
+    min_size: int = 32
     """Experiences before the learner starts."""
 
     def __post_init__(self) -> None:
@@ -271,6 +272,7 @@ class LearnerConfig:
     network: bool = False
     """Train the network too, and have it evaluate the leaves of the trees."""
     batch_size: int = 64
+    """Experiences per step: with all their states, 64 of 30 tasks are 1920 states."""
     learning_rate: float = 1e-3
     weight_decay: float = 1e-4
     gradient_clip: float = 1.0

@@ -87,18 +87,22 @@ class TreeGroup:
 
 @dataclass(frozen=True)
 class Experience:
-    """One state of a trajectory with its training targets."""
+    """One trajectory with the targets of its n states: what is stored, sampled and learned from."""
 
     instance: Instance
     """Shared by all experiences of one job."""
     actions: npt.NDArray[np.int32]
-    """``[n, 2]`` the whole trajectory; the state is the one after its first ``depth`` actions."""
-    depth: int
+    """``[n, 2]`` pairs (task, processor); state d is the one after the first d of them."""
+    visited: npt.NDArray[np.int32]
+    """``[s]`` how many actions the search has visited in each of the first s states, its searched
+    part; 0 ≤ s ≤ n."""
     candidates: npt.NDArray[np.int32]
-    """``[c]`` actions ``t * p + q`` that the target policy is over; below the searched part the
-    one action that the trajectory takes."""
+    """``[sum of visited]`` these actions, ``t * p + q``, state by state."""
     policy: npt.NDArray[np.float32]
-    """``[c]`` target: the visit distribution; 1 for the only action below the searched part."""
+    """``[sum of visited]`` the visit distribution over them."""
+    imitated_from: int
+    """From this state on the actions that are consistent with the schedule are a target: 0 for the
+    best of the siblings, s for the others."""
     reward: float
     """Value-weighted softmax rank reward of the trajectory among its siblings."""
     weight: float
@@ -132,6 +136,8 @@ class TrainReport:
     value_loss: float
     entropy: float
     gradient_norm: float
+    value_correlation: float
+    """Rank correlation of the value head with its target over the states of the batch."""
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,12 @@
 
 In reading order:
 
-- ``ranking``: value-weighted softmax rank rewards of sibling trajectories
+- ``ranking``: value-weighted softmax rank rewards of sibling trajectories; rank correlation
 - ``policy_gradient``: the fast policy learns from rank groups of its own schedules
-- ``experiences``: one experience per state of a trajectory
+- ``experiences``: one experience per trajectory
 - ``packing``: experiences as plain arrays, for checkpoints
 - ``replay``: the replay buffer of experiences
-- ``batches``: sampled experiences as the network's inputs and targets
+- ``batches``: all states of sampled experiences as the network's inputs and targets
 - ``losses``: the training loss
 - ``learner``: network, optimiser and replay, one gradient step at a time
 """

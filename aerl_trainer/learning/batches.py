@@ -19,33 +19,43 @@ from aerl_trainer.encoding.states import (
     encode_state,
 )
 from aerl_trainer.encoding.static import StaticFeatures, static_features
-from aerl_trainer.nn.batching import NetworkInputs, Rows, batch_graphs, batch_states
+from aerl_trainer.nn.batching import HostBuffers, NetworkInputs, Rows, batch_graphs, pack_states
 from aerl_trainer.nn.network import GraphTensors, StateTensors
 from aerl_trainer.records import Experience
 from dagsched_env.instance import Instance
-from dagsched_env.kernels.arrays import StateArrays
-from dagsched_env.kernels.jit import kernel
-from dagsched_env.kernels.state.transitions import place, recompute_bounds, reset
+from dagsched_env.kernels.arrays import StateArrays, allocate_state
+from dagsched_env.kernels.jit import borrowing
+from dagsched_env.kernels.state.transitions import place, reset
 
-__all__ = ["BatchBuilder", "TrainBatch"]
+__all__ = ["BatchBuilder", "Targets", "TrainBatch", "encode_trajectory"]
 
 CACHED_INSTANCES = 4096
 
 
+class Targets(NamedTuple):
+    """Of S states with at most K candidates each, in the order of the candidates."""
+
+    visits: npt.NDArray[np.float32]  # [S, K] rows sum to 1, or to 0 where there is no target
+    consistent: npt.NDArray[np.bool_]  # [S, K] rows without any have no target
+
+
 class TrainBatch(NamedTuple):
-    """B states with targets; K candidates at most."""
+    """All states of T trajectories, S together, with targets; K candidates at most."""
 
     graphs: GraphTensors
     states: StateTensors
-    prior_logits: Tensor  # [B, K] of the hand-made prior
-    policy_target: Tensor  # [B, K] rows sum to 1, or to 0 where there is no target
-    value_target: Tensor  # [B] in units of the value head
-    elite: Tensor  # [B] weight of the trajectory among its siblings
-    importance: Tensor  # [B] importance weights of the replay
+    mask: Tensor  # [S, K] True where there is a candidate
+    prior_logits: Tensor  # [S, K] of the hand-made prior; any number where there is no candidate
+    visits: Tensor  # [S, K] the search's policy; rows sum to 1, or to 0 where it has not been
+    consistent: Tensor  # [S, K] True for the actions to be imitated
+    value_target: Tensor  # [S] in units of the value head
+    elite: Tensor  # [S] weight of the trajectory among its siblings
+    importance: Tensor  # [S] importance weight of the trajectory
+    first: npt.NDArray[np.int64]  # [T] the first state of each trajectory
 
 
 class BatchBuilder:
-    """Replays action prefixes and computes features exactly as the search does.
+    """Replays trajectories and computes features exactly as the search does.
 
     Args:
         config: the candidates of the search.
@@ -54,50 +64,97 @@ class BatchBuilder:
 
     def __init__(self, config: SearchConfig, device: torch.device) -> None:
         self._config, self._device = config, device
+        self._buffers = HostBuffers(device)
         self._static: dict[str, StaticFeatures] = {}
-        self._workspaces: dict[tuple[int, int], Workspace] = {}
+        self._workspaces: dict[tuple[int, int], tuple[Workspace, StateArrays]] = {}
+        self._encoded = allocate_states(0, config.max_children)
 
     def build(
         self, experiences: Sequence[Experience], importance: npt.NDArray[np.float64]
     ) -> TrainBatch:
-        """Inputs and targets of a sample; instances that occur twice are encoded once."""
+        """Inputs and targets of all states of a sample; instances that repeat are encoded once.
+
+        Args:
+            experiences: the sample.
+            importance: its importance weights.
+
+        Returns:
+            A batch that is valid until the next call.
+        """
         instances = list(dict.fromkeys(e.instance for e in experiences))
         index = {instance: i for i, instance in enumerate(instances)}
-        encoded = allocate_states(len(experiences), self._config.max_children)
-        targets = np.zeros_like(encoded.policy)
-        values = np.zeros(len(experiences), dtype=np.float32)
-        for row, experience in enumerate(experiences):
-            self._encode(experience, encoded, row)
-            _write_target(experience, encoded, row, targets[row])
-            values[row] = self._value(experience, float(encoded.completion_makespan[row]))
-        inputs = NetworkInputs.of(encoded, len(experiences))
-        width = inputs.candidates.shape[1]
-        rows = Rows.of([index[e.instance] for e in experiences], [i.comp.shape for i in instances])
+        lengths = np.array([e.actions.shape[0] for e in experiences])
+        count = int(lengths.sum())
+        encoded, targets = self._encode(experiences, lengths)
+        inputs = NetworkInputs.of(encoded, count)
+        width = int(inputs.n_candidates.max())
+        graph = np.repeat([index[e.instance] for e in experiences], lengths)
+        rows = Rows.of(graph, [i.comp.shape for i in instances])
+
+        def of_trajectories(values: npt.ArrayLike) -> Tensor:
+            return self._tensor(np.repeat(np.asarray(values, dtype=np.float32), lengths))
+
         return TrainBatch(
             graphs=batch_graphs([self._features(i) for i in instances], self._device),
-            states=batch_states(inputs, rows, self._device),
-            prior_logits=self._tensor(encoded.prior_logits[:, :width]),
-            policy_target=self._tensor(targets[:, :width]),
-            value_target=self._tensor(values),
-            elite=self._tensor(np.array([e.weight for e in experiences])),
-            importance=self._tensor(importance),
+            states=pack_states([inputs], rows, self._buffers),
+            mask=self._tensor(np.arange(width) < inputs.n_candidates[:, None]),
+            prior_logits=self._tensor(encoded.prior_logits[:count, :width]),
+            visits=self._tensor(targets.visits[:, :width]),
+            consistent=self._tensor(targets.consistent[:, :width]),
+            value_target=self._tensor(self._values(experiences, lengths, encoded)),
+            elite=of_trajectories([e.weight for e in experiences]),
+            importance=of_trajectories(importance),
+            first=np.cumsum(lengths) - lengths,
         )
 
-    def _encode(self, experience: Experience, encoded: EncodedStates, row: int) -> None:
-        context = encoding_context(experience.instance)
-        n, p = experience.instance.comp.shape
-        if (n, p) not in self._workspaces:
-            self._workspaces[n, p] = allocate_workspace(n, p)
-        w = self._workspaces[n, p]
-        replay_prefix(context, w.state, experience.actions, experience.depth)
-        encode_state(context, w, w.state, encoded, row, self._config.min_prior, True)
+    def _encode(
+        self, experiences: Sequence[Experience], lengths: npt.NDArray[np.int64]
+    ) -> tuple[EncodedStates, Targets]:
+        count, width = int(lengths.sum()), self._config.max_children
+        if self._encoded.terminal.shape[0] < count:
+            self._encoded = allocate_states(2 * count, width)
+        targets = Targets(
+            np.zeros((count, width), dtype=np.float32), np.zeros((count, width), dtype=np.bool_)
+        )
+        first = 0
+        for experience, length in zip(experiences, lengths.tolist(), strict=True):
+            workspace, schedule = self._workspace(*experience.instance.comp.shape)
+            encode_trajectory(
+                encoding_context(experience.instance),
+                workspace,
+                schedule,
+                experience.actions,
+                experience.visited,
+                experience.candidates,
+                experience.policy,
+                experience.imitated_from,
+                self._config.min_prior,
+                first,
+                self._encoded,
+                targets,
+            )
+            first += length
+        return self._encoded, targets
 
-    def _value(self, experience: Experience, completion_makespan: float) -> float:
-        """Target of the value head: what the list completion is worse by, or the rank reward."""
+    def _values(
+        self,
+        experiences: Sequence[Experience],
+        lengths: npt.NDArray[np.int64],
+        encoded: EncodedStates,
+    ) -> npt.NDArray[np.float32]:
+        """Targets of the value head: what list completions are worse by, or the rank rewards."""
         if self._config.value_target == "rank":
-            return experience.reward
-        gain = completion_makespan - experience.makespan
-        return gain / encoding_context(experience.instance).rank_scale
+            return np.repeat(np.array([e.reward for e in experiences], dtype=np.float32), lengths)
+        scale = np.array([encoding_context(e.instance).rank_scale for e in experiences])
+        makespan = np.repeat([e.makespan for e in experiences], lengths)
+        gain = encoded.completion_makespan[: makespan.shape[0]] - makespan
+        values: npt.NDArray[np.float32] = (gain / np.repeat(scale, lengths)).astype(np.float32)
+        return values
+
+    def _workspace(self, n: int, p: int) -> tuple[Workspace, StateArrays]:
+        if (n, p) not in self._workspaces:
+            self._workspaces[n, p] = allocate_workspace(n, p), allocate_state(n, p)
+        return self._workspaces[n, p]
 
     def _features(self, instance: Instance) -> StaticFeatures:
         key = instance.fingerprint
@@ -107,40 +164,98 @@ class BatchBuilder:
             self._static[key] = static_features(instance)
         return self._static[key]
 
-    def _tensor(self, array: npt.NDArray[np.floating]) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(array, dtype=np.float32)).to(self._device)
+    def _tensor(self, array: npt.NDArray[np.floating] | npt.NDArray[np.bool_]) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self._device)
 
 
-@kernel
-def replay_prefix(
-    c: EncodingContext, s: StateArrays, actions: npt.NDArray[np.int32], depth: int
+@borrowing
+def encode_trajectory(
+    c: EncodingContext,
+    w: Workspace,
+    schedule: StateArrays,
+    actions: npt.NDArray[np.int32],
+    visited: npt.NDArray[np.int32],
+    candidates: npt.NDArray[np.int32],
+    policy: npt.NDArray[np.float32],
+    imitated_from: int,
+    min_prior: float,
+    first: int,
+    states: EncodedStates,
+    targets: Targets,
 ) -> None:
-    """Make ``s`` the state after the first placements of a trajectory.
+    """Write the n states of a trajectory, from the empty schedule on, with their targets.
 
     Args:
         c: the problem.
-        s: out.
-        actions: ``[n, 2]`` pairs (task, processor).
-        depth: how many of them to make.
+        w: work space.
+        schedule: out: the complete schedule.
+        actions: of an ``Experience``, as are the next four.
+        visited: see there.
+        candidates: see there.
+        policy: see there.
+        imitated_from: see there.
+        min_prior: pairs of a smaller hand-made prior are dropped.
+        first: row of the empty schedule.
+        states: out: n rows, as ``encode_state`` writes them.
+        targets: out: the same rows; they are zero before.
     """
-    reset(c.g, s)
-    for i in range(depth):
-        place(c.g, s, actions[i, 0], actions[i, 1], INSERTION, False)
-    recompute_bounds(c.g, s)
+    reset(c.g, schedule)
+    for d in range(actions.shape[0]):
+        place(c.g, schedule, actions[d, 0], actions[d, 1], INSERTION, False)
+    reset(c.g, w.state)
+    done = 0
+    for d in range(actions.shape[0]):
+        row = first + d
+        encode_state(c, w, w.state, states, row, min_prior, True)
+        if d < visited.shape[0]:
+            _write_visits(states, row, candidates, policy, done, visited[d], targets.visits[row])
+            done += visited[d]
+        if d >= imitated_from:
+            _mark_consistent(w, schedule, states, row, targets.consistent[row])
+        place(c.g, w.state, actions[d, 0], actions[d, 1], INSERTION, True)
 
 
-def _write_target(
-    experience: Experience, encoded: EncodedStates, row: int, target: npt.NDArray[np.float32]
+@borrowing
+def _write_visits(
+    states: EncodedStates,
+    row: int,
+    candidates: npt.NDArray[np.int32],
+    policy: npt.NDArray[np.float32],
+    begin: int,
+    count: int,
+    target: npt.NDArray[np.float32],
 ) -> None:
     """Align a stored policy with the candidates of the rebuilt state; the rest is renormalised.
 
     A target whose actions are all below the prior's threshold stays empty.
     """
-    count = int(encoded.n_candidates[row])
-    position = {int(a): i for i, a in enumerate(encoded.candidates[row, :count])}
-    for action, share in zip(experience.candidates.tolist(), experience.policy, strict=True):
-        if action in position:
-            target[position[action]] = share
-    total = target.sum()
-    if total > 0:
-        target /= total
+    total = np.float32(0.0)
+    for i in range(states.n_candidates[row]):
+        for k in range(begin, begin + count):
+            if candidates[k] == states.candidates[row, i]:
+                target[i] = policy[k]
+                total += policy[k]
+    if total > 0.0:
+        for i in range(states.n_candidates[row]):
+            target[i] /= total
+
+
+@borrowing
+def _mark_consistent(
+    w: Workspace,
+    schedule: StateArrays,
+    states: EncodedStates,
+    row: int,
+    consistent: npt.NDArray[np.bool_],
+) -> None:
+    """Mark the candidates that place a task as the schedule does: same processor, same start.
+
+    Any sequence of such actions ends in this schedule. The order among independent tasks, which is
+    arbitrary, thus does not matter.
+    """
+    p = schedule.slot_count.shape[0]
+    for i in range(states.n_candidates[row]):
+        task, processor = states.candidates[row, i] // p, states.candidates[row, i] % p
+        start = w.starts[w.positions[i]]
+        same = schedule.processor[task] == processor and schedule.start[task] == start
+        consistent[i] = same

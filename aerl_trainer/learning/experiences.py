@@ -1,6 +1,7 @@
 """From the trajectories of one finished tree to training data."""
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -26,11 +27,12 @@ def group_of(instance: Instance, trajectories: Sequence[Trajectory]) -> TreeGrou
 def make_experiences(
     instance: Instance, trajectories: Sequence[Trajectory], config: Config
 ) -> list[Experience]:
-    """One experience per state of every trajectory, rewarded by the rank of its makespan.
+    """One experience per trajectory, rewarded by the rank of its makespan.
 
-    The policy target is the search's visit distribution where the search has been, and the
-    action of the trajectory below; either way the loss weighs it by the trajectory's softmax
-    weight, so that only good siblings are imitated.
+    The policy targets are the search's visit distribution where the search has been, and below it
+    the actions that are consistent with the trajectory's own schedule. Along the best schedule the
+    consistent actions are a target of every state. The loss weighs all by the trajectory's softmax
+    weight, so that good siblings are imitated more than others.
 
     Args:
         instance: the problem.
@@ -39,32 +41,18 @@ def make_experiences(
     """
     makespans = np.array([trajectory.makespan for trajectory in trajectories])
     rewards, weights = rank_rewards(makespans, temperature=config.learner.rank_temperature)
-    experiences = []
-    for trajectory, reward, weight in zip(trajectories, rewards, weights, strict=True):
-        elite = float(weight) * len(trajectories)
-        experiences += [
-            _experience(instance, trajectory, depth, float(reward), elite)
-            for depth in range(instance.n_tasks)
-        ]
-    return experiences
-
-
-def _experience(
-    instance: Instance, trajectory: Trajectory, depth: int, reward: float, weight: float
-) -> Experience:
-    if depth < len(trajectory.policies):
-        candidates, policy = trajectory.candidates[depth], trajectory.policies[depth]
-    else:
-        task, processor = trajectory.actions[depth]
-        candidates = np.array([task * instance.n_processors + processor], dtype=np.int32)
-        policy = np.ones(1, dtype=np.float32)
-    return Experience(
-        instance=instance,
-        actions=trajectory.actions,
-        depth=depth,
-        candidates=candidates,
-        policy=policy,
-        reward=reward,
-        weight=weight,
-        makespan=trajectory.makespan,
-    )
+    best = int(np.argmin(makespans))
+    return [
+        Experience(
+            instance=instance,
+            actions=trajectory.actions,
+            visited=np.array([len(c) for c in trajectory.candidates], dtype=np.int32),
+            candidates=np.fromiter(chain(*trajectory.candidates), dtype=np.int32),
+            policy=np.fromiter(chain(*trajectory.policies), dtype=np.float32),
+            imitated_from=0 if k == best else len(trajectory.policies),
+            reward=float(rewards[k]),
+            weight=float(weights[k]) * len(trajectories),
+            makespan=trajectory.makespan,
+        )
+        for k, trajectory in enumerate(trajectories)
+    ]

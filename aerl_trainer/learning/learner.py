@@ -11,10 +11,12 @@ from aerl_trainer.checkpoint import Checkpoint, CheckpointError
 from aerl_trainer.config import Config
 from aerl_trainer.learning.batches import BatchBuilder
 from aerl_trainer.learning.losses import compute_losses
+from aerl_trainer.learning.ranking import rank_correlation
 from aerl_trainer.learning.replay import ExperienceReplay
 from aerl_trainer.nn.evaluator import flat_weights
 from aerl_trainer.nn.network import Network
 from aerl_trainer.records import Experience, TrainReport
+from dagsched_env.kernels.arrays import Floats
 
 __all__ = ["Learner", "make_network"]
 
@@ -44,6 +46,7 @@ class Learner:
             self.network.parameters(),
             lr=config.learner.learning_rate,
             weight_decay=config.learner.weight_decay,
+            fused=True,
         )
 
     @property
@@ -70,7 +73,7 @@ class Learner:
             self.replay.add(experience)
 
     def step(self) -> TrainReport:
-        """Sample a batch, take one gradient step, update the priorities."""
+        """Sample trajectories, take one gradient step on all their states, update priorities."""
         config = self.config.learner
         beta = self.replay.beta(self.steps)
         sample = self.replay.sample(config.batch_size, self._rng, beta)
@@ -81,7 +84,8 @@ class Learner:
         losses.total.backward()  # type: ignore[no-untyped-call]
         norm = torch.nn.utils.clip_grad_norm_(self.network.parameters(), config.gradient_clip)
         self._optimizer.step()
-        self.replay.update(sample.slots, sample.generations, losses.priority.cpu().numpy())
+        errors = _means(losses.errors.cpu().numpy(), batch.first)
+        self.replay.update(sample.slots, sample.generations, errors)
         self.steps += 1
         return TrainReport(
             step=self.steps,
@@ -90,6 +94,9 @@ class Learner:
             value_loss=losses.value.item(),
             entropy=losses.entropy.item(),
             gradient_norm=float(norm),
+            value_correlation=rank_correlation(
+                prediction.detach().cpu().numpy(), batch.value_target.cpu().numpy()
+            ),
         )
 
     def state(self) -> Checkpoint:
@@ -124,3 +131,10 @@ class Learner:
         self.replay.load_state_arrays(saved.arrays)
         self.steps = own["steps"]
         self._rng = seeding.restore(own["rng"])
+
+
+def _means(errors: npt.NDArray[np.float32], first: npt.NDArray[np.int64]) -> Floats:
+    """Mean error of the states of each trajectory; ``first`` are its first states."""
+    lengths = np.diff(first, append=errors.shape[0])
+    means: Floats = np.add.reduceat(errors.astype(np.float64), first) / lengths
+    return means

@@ -1,7 +1,7 @@
 """Experiences as a dictionary of plain numeric arrays and back, for checkpoints without pickle.
 
-Ragged data is concatenated, with its lengths beside it. Instances and trajectories that
-experiences share are stored once, and are shared again after reading.
+Ragged data is concatenated, with its lengths beside it. Instances that experiences share are stored
+once, and are shared again after reading.
 """
 
 import json
@@ -28,21 +28,18 @@ NAMES = ("name", "task_names", "processor_names")
 def pack(experiences: Sequence[Experience]) -> Arrays:
     """Arrays from which ``unpack`` restores the experiences exactly.
 
-    ``instance_*`` describe the I distinct instances, ``trajectory_*`` the T distinct action
-    sequences, ``experience_*`` the E experiences.
+    ``instance_*`` describe the I distinct instances, ``experience_*`` the E experiences.
     """
     instances, instance_of = _distinct([e.instance for e in experiences])
-    trajectories, trajectory_of = _distinct([e.actions for e in experiences])
     return {
         **_pack_instances(instances),
-        "trajectory_lengths": _ints(actions.shape[0] for actions in trajectories),
-        "trajectory_actions": _join(trajectories, np.int32).reshape(-1, 2),
         "experience_instance": instance_of,
-        "experience_trajectory": trajectory_of,
-        "experience_depth": _ints(e.depth for e in experiences),
-        "experience_counts": _ints(e.candidates.shape[0] for e in experiences),
+        "experience_actions": _join([e.actions for e in experiences], np.int32).reshape(-1, 2),
+        "experience_searched": _ints(e.visited.shape[0] for e in experiences),
+        "experience_visited": _join([e.visited for e in experiences], np.int32),
         "experience_candidates": _join([e.candidates for e in experiences], np.int32),
         "experience_policy": _join([e.policy for e in experiences], np.float32),
+        "experience_imitated_from": _ints(e.imitated_from for e in experiences),
         **{
             f"experience_{name}": np.array([getattr(e, name) for e in experiences], np.float64)
             for name in SCALARS
@@ -54,26 +51,29 @@ def unpack(arrays: Arrays) -> list[Experience]:
     """The inverse of ``pack``; other keys in ``arrays`` are left alone.
 
     Raises:
-        FormatError: an array is missing, of a wrong type or length, or an index is out of range.
+        FormatError: an array is missing, of a wrong type or length, or a number is out of range.
     """
     instances = _unpack_instances(arrays)
-    lengths = read(arrays, "trajectory_lengths", np.int64, (-1,))
-    trajectories = _split(arrays, "trajectory_actions", np.int32, lengths, width=2)
-    counts = read(arrays, "experience_counts", np.int64, (-1,))
-    instance_of, trajectory_of, depth = (
-        read(arrays, f"experience_{name}", np.int64, counts.shape)
-        for name in ("instance", "trajectory", "depth")
+    instance_of = read(arrays, "experience_instance", np.int64, (-1,))
+    _check_range("experience_instance", instance_of, len(instances))
+    n = _ints(instances[i].n_tasks for i in instance_of)
+    searched, imitated_from = (
+        read(arrays, f"experience_{name}", np.int64, n.shape)
+        for name in ("searched", "imitated_from")
     )
-    _check_indices("experience_instance", instance_of, len(instances))
-    _check_indices("experience_trajectory", trajectory_of, len(trajectories))
-    _check_indices("experience_depth", depth, lengths[trajectory_of] + 1)
+    _check_range("experience_searched", searched, n + 1)
+    _check_range("experience_imitated_from", imitated_from, n + 1)
+    visited = _split(arrays, "experience_visited", np.int32, searched)
+    _check_range("experience_visited", arrays["experience_visited"], np.iinfo(np.int32).max)
+    total = _ints(int(counts.sum(dtype=np.int64)) for counts in visited)
     columns = zip(
         (instances[i] for i in instance_of),
-        (trajectories[i] for i in trajectory_of),
-        depth.tolist(),
-        _split(arrays, "experience_candidates", np.int32, counts),
-        _split(arrays, "experience_policy", np.float32, counts),
-        *(read(arrays, f"experience_{n}", np.float64, counts.shape).tolist() for n in SCALARS),
+        _split(arrays, "experience_actions", np.int32, n, width=2),
+        visited,
+        _split(arrays, "experience_candidates", np.int32, total),
+        _split(arrays, "experience_policy", np.float32, total),
+        imitated_from.tolist(),
+        *(read(arrays, f"experience_{name}", np.float64, n.shape).tolist() for name in SCALARS),
         strict=True,
     )
     return [Experience(*column) for column in columns]
@@ -170,6 +170,6 @@ def _split(
     return np.split(whole, np.cumsum(lengths)[:-1]) if lengths.size else []
 
 
-def _check_indices(key: str, values: Ints, limit: int | Ints) -> None:
+def _check_range(key: str, values: npt.NDArray[Any], limit: int | Ints) -> None:
     if ((values < 0) | (values >= limit)).any():
-        raise FormatError(f"replay: array {key!r} holds an index that is out of range")
+        raise FormatError(f"replay: array {key!r} holds a number that is out of range")

@@ -1,11 +1,11 @@
-"""Value-weighted softmax rank rewards of sibling trajectories."""
+"""Value-weighted softmax rank rewards of sibling trajectories, and rank correlation."""
 
 import numpy as np
 import numpy.typing as npt
 
 from dagsched_env.errors import DAGSchedError
 
-__all__ = ["rank_rewards"]
+__all__ = ["rank_correlation", "rank_rewards"]
 
 EPSILON = 1e-12
 """The ε of both normalisations, in units of the makespans and of the mean weight."""
@@ -49,6 +49,23 @@ def rank_rewards(
     weights /= weights.sum()
     mean = 1.0 / m.size
     return (weights - mean) / (weights.std() + EPSILON * mean), weights
+
+
+def rank_correlation(a: npt.NDArray[np.floating], b: npt.NDArray[np.floating]) -> float:
+    """Spearman's rank correlation of ``a[k]`` with ``b[k]``, in [-1, 1].
+
+    Equal values share the mean of their ranks. 0 where all values of ``a`` or of ``b`` are equal.
+    """
+    x, y = (ranks - ranks.mean() for ranks in (_ranks(a), _ranks(b)))
+    norm = float(np.sqrt((x @ x) * (y @ y)))
+    return float(x @ y) / norm if norm > 0 else 0.0
+
+
+def _ranks(values: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
+    """Rank of each value among all, from 0; equal values share the mean of theirs."""
+    _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: npt.NDArray[np.float64] = (np.cumsum(counts) - (counts + 1) / 2)[which]
+    return ranks
 
 
 def _merge_ties(m: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

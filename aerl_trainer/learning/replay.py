@@ -25,7 +25,7 @@ class ExperienceBatch(ReplayBatch[Experiences]):
 
 
 class ExperienceReplay(PrioritizedReplay[Experience, Sequence[Experience], Experiences]):
-    """Prioritised replay of experiences; saved instances and trajectories are stored once."""
+    """Prioritised replay of experiences; saved instances are stored once."""
 
     def __init__(self, config: ReplayConfig) -> None:
         super().__init__(config, ItemStore(packing.pack, packing.unpack))

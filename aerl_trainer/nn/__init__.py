@@ -2,6 +2,9 @@
 
 In reading order:
 
+- ``row_kernels``: kernels for long chains of row-wise operations, forward and backward
+- ``by_torch``: the same written with torch
+- ``rows``: chooses between the two; what the network does with every edge, pair and candidate
 - ``network``: a static encoder, run once per instance, and a light decoder of states
 - ``batching``: from numpy arrays to the network's tensors
 - ``evaluator``: answers encoded states with a network in this process

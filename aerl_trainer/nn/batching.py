@@ -14,7 +14,7 @@ from aerl_trainer.encoding.static import StaticFeatures
 from aerl_trainer.nn.network import GraphTensors, StateTensors
 from dagsched_env.kernels.jit import kernel
 
-__all__ = ["HostBuffers", "NetworkInputs", "Rows", "batch_graphs", "batch_states", "pack_states"]
+__all__ = ["HostBuffers", "NetworkInputs", "Rows", "batch_graphs", "pack_states", "unpack_logits"]
 
 
 def batch_graphs(graphs: Sequence[StaticFeatures], device: torch.device) -> GraphTensors:
@@ -56,12 +56,11 @@ class NetworkInputs(NamedTuple):
 
     @classmethod
     def of(cls, states: EncodedStates, count: int) -> "NetworkInputs":
-        """The first ``count`` rows, cut to the widest one; contiguous."""
-        width = max(int(states.n_candidates[:count].max()), 1)
+        """Views of the first ``count`` rows."""
         return cls(
             states.n_candidates[:count],
-            np.ascontiguousarray(states.candidates[:count, :width]),
-            np.ascontiguousarray(states.pair_features[:count, :width]),
+            states.candidates[:count],
+            states.pair_features[:count],
             states.state_features[:count],
         )
 
@@ -112,19 +111,8 @@ class HostBuffers:
         return buffer[:size].view(*shape)
 
 
-def batch_states(inputs: NetworkInputs, rows: Rows, device: torch.device) -> StateTensors:
-    """States as tensors; a terminal state has no candidates and an empty mask.
-
-    Args:
-        inputs: B states.
-        rows: the instance of each.
-        device: where the tensors are used.
-    """
-    return pack_states([inputs], rows, HostBuffers(device))
-
-
 def pack_states(parts: Sequence[NetworkInputs], rows: Rows, buffers: HostBuffers) -> StateTensors:
-    """Several batches as one, padded to the widest.
+    """Several batches as one, without their padding. A terminal state has no candidates.
 
     Args:
         parts: the batches, B states together.
@@ -134,26 +122,28 @@ def pack_states(parts: Sequence[NetworkInputs], rows: Rows, buffers: HostBuffers
     On the CPU the result lies in the buffers themselves: it is valid until they are used again. On
     a CUDA device the copies are queued on the current stream.
     """
-    shape = (rows.graph.shape[0], max(part.candidates.shape[1] for part in parts))
+    count = rows.graph.shape[0]
+    total = sum(int(part.n_candidates.sum()) for part in parts)
     host = StateTensors(
-        task=buffers.get("task", shape, torch.int64),
-        processor=buffers.get("processor", shape, torch.int64),
-        graph=buffers.get("graph", shape[:1], torch.int64),
-        mask=buffers.get("mask", shape, torch.bool),
-        pair_features=buffers.get("pair", (*shape, group_size("pair")), torch.float32),
-        state_features=buffers.get("state", (shape[0], group_size("state")), torch.float32),
+        task=buffers.get("task", (total,), torch.int64),
+        processor=buffers.get("processor", (total,), torch.int64),
+        pair_features=buffers.get("pair", (total, group_size("pair")), torch.float32),
+        graph=buffers.get("graph", (count,), torch.int64),
+        state_features=buffers.get("state", (count, group_size("state")), torch.float32),
+        first=buffers.get("first", (count + 1,), torch.int64),
     )
     arrays = [tensor.numpy() for tensor in host]
-    first = 0
+    host.first[0] = 0
+    done = 0
     for part in parts:
-        _pack_rows(first, *part, *rows, *arrays)
-        first += part.n_candidates.shape[0]
+        _pack_rows(done, *part, *rows, *arrays)
+        done += part.n_candidates.shape[0]
     return StateTensors(*(tensor.to(buffers.device, non_blocking=True) for tensor in host))
 
 
 @kernel
 def _pack_rows(
-    first: int,
+    done: int,
     n_candidates: npt.NDArray[np.int32],
     candidates: npt.NDArray[np.int32],
     pair_features: npt.NDArray[np.float32],
@@ -164,28 +154,49 @@ def _pack_rows(
     processor_offset: npt.NDArray[np.int64],
     out_task: npt.NDArray[np.int64],
     out_processor: npt.NDArray[np.int64],
-    out_graph: npt.NDArray[np.int64],
-    out_mask: npt.NDArray[np.bool_],
     out_pair: npt.NDArray[np.float32],
+    out_graph: npt.NDArray[np.int64],
     out_state: npt.NDArray[np.float32],
+    out_first: npt.NDArray[np.int64],
 ) -> None:
-    """Write a ``NetworkInputs`` from row ``first`` of a ``StateTensors`` on; padding is zero."""
+    """Write a ``NetworkInputs`` as the states from ``done`` on of a ``StateTensors``."""
     for b in range(n_candidates.shape[0]):
-        row = first + b
-        g = graph[row]
+        row = done + b
+        g, begin, count = graph[row], out_first[row], n_candidates[b]
         out_graph[row] = g
         out_state[row] = state_features[b]
-        p, k = processors[g], n_candidates[b]
-        for i in range(k):
+        out_first[row + 1] = begin + count
+        for i in range(count):
             action = candidates[b, i]
-            out_task[row, i] = action // p + task_offset[g]
-            out_processor[row, i] = action % p + processor_offset[g]
-            out_mask[row, i] = True
-            out_pair[row, i] = pair_features[b, i]
-        out_task[row, k:] = task_offset[g]
-        out_processor[row, k:] = processor_offset[g]
-        out_mask[row, k:] = False
-        out_pair[row, k:] = np.float32(0.0)
+            out_task[begin + i] = action // processors[g] + task_offset[g]
+            out_processor[begin + i] = action % processors[g] + processor_offset[g]
+            for j in range(out_pair.shape[1]):
+                out_pair[begin + i, j] = pair_features[b, i, j]
+
+
+@kernel
+def unpack_logits(
+    n_candidates: npt.NDArray[np.int32],
+    packed: npt.NDArray[np.float32],
+    begin: int,
+    logits: npt.NDArray[np.float32],
+) -> int:
+    """Give each of B states the logits of its candidates.
+
+    Args:
+        n_candidates: ``[B]``
+        packed: ``[N]`` those of all candidates, side by side.
+        begin: where those of the first state begin.
+        logits: ``[B, K]`` out; the padding is left as it is.
+
+    Returns:
+        Where the next logits begin.
+    """
+    for b in range(n_candidates.shape[0]):
+        for i in range(n_candidates[b]):
+            logits[b, i] = packed[begin]
+            begin += 1
+    return begin
 
 
 def _tensor(array: npt.NDArray[Any], device: torch.device) -> torch.Tensor:

@@ -13,7 +13,14 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from aerl_trainer.config import NetworkConfig
 from aerl_trainer.encoding.states import EncodedStates
 from aerl_trainer.encoding.static import static_features
-from aerl_trainer.nn.batching import HostBuffers, NetworkInputs, Rows, batch_graphs, pack_states
+from aerl_trainer.nn.batching import (
+    HostBuffers,
+    NetworkInputs,
+    Rows,
+    batch_graphs,
+    pack_states,
+    unpack_logits,
+)
 from aerl_trainer.nn.network import Embedding, Network
 from dagsched_env.instance import Instance
 
@@ -141,10 +148,9 @@ def _scatter(
     logits: npt.NDArray[np.float32],
     prediction: npt.NDArray[np.float32],
 ) -> None:
-    first = 0
+    row, begin = 0, 0
     for request in requests:
         states, count = request.states, request.count
-        width = min(logits.shape[1], states.logits.shape[1])
-        states.logits[:count, :width] = logits[first : first + count, :width]
-        states.prediction[:count] = prediction[first : first + count]
-        first += count
+        begin = unpack_logits(states.n_candidates[:count], logits, begin, states.logits)
+        states.prediction[:count] = prediction[row : row + count]
+        row += count

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from aerl_trainer.config import NetworkConfig
 from aerl_trainer.encoding.features import group_size
+from aerl_trainer.nn import rows
 
 __all__ = ["Embedding", "GraphTensors", "Network", "StateTensors"]
 
@@ -32,14 +33,14 @@ class GraphTensors(NamedTuple):
 
 
 class StateTensors(NamedTuple):
-    """B states with at most K candidates each; rows refer to a GraphTensors."""
+    """B states with N candidates in all, those of a state side by side; rows of a GraphTensors."""
 
-    task: Tensor  # [B, K] row in `GraphTensors.task`
-    processor: Tensor  # [B, K] row in `GraphTensors.processor`
+    task: Tensor  # [N] row in `GraphTensors.task`
+    processor: Tensor  # [N] row in `GraphTensors.processor`
+    pair_features: Tensor  # [N, pair features]
     graph: Tensor  # [B] instance of each state
-    mask: Tensor  # [B, K] True where there is a candidate
-    pair_features: Tensor  # [B, K, pair features]
     state_features: Tensor  # [B, state features]
+    first: Tensor  # [B + 1] the first candidate of each state; the last entry is N
 
 
 class Embedding(NamedTuple):
@@ -60,7 +61,7 @@ class Network(nn.Module):
         self.decoder = Decoder(width)
 
     def forward(self, graphs: GraphTensors, states: StateTensors) -> tuple[Tensor, Tensor]:
-        """Policy logits ``[B, K]``, to be added to the prior's, and predictions ``[B]``."""
+        """Policy logits ``[N]``, to be added to the prior's, and predictions ``[B]``."""
         return self.decode(self.encode(graphs), states)
 
     def encode(self, graphs: GraphTensors) -> Embedding:
@@ -81,7 +82,7 @@ class Encoder(nn.Module):
         super().__init__()
         self.task_in = nn.Linear(group_size("task"), width)
         self.processor_in = nn.Linear(group_size("processor"), width)
-        self.pair_in = nn.Sequential(nn.Linear(group_size("static_pair"), width), nn.ReLU())
+        self.pair_in = nn.Linear(group_size("static_pair"), width)
         self.pair_to_task = nn.Linear(width, width)
         self.pair_to_processor = nn.Linear(width, width)
         self.layers = nn.ModuleList(MessageLayer(width) for _ in range(layers))
@@ -90,13 +91,17 @@ class Encoder(nn.Module):
         self.graph_out = nn.Linear(width, width)
 
     def forward(self, graphs: GraphTensors) -> Embedding:
-        pair = self.pair_in(graphs.pair)
-        n_tasks, n_processors = graphs.task.shape[0], graphs.processor.shape[0]
-        from_pairs = scatter_mean(pair, graphs.pair_task, n_tasks)
-        task = torch.relu(self.task_in(graphs.task) + self.pair_to_task(from_pairs))
-        from_pairs = scatter_mean(pair, graphs.pair_processor, n_processors)
+        weight, bias = self.pair_in.weight, self.pair_in.bias.unsqueeze(0)
+        anywhere = torch.zeros_like(graphs.pair_task)
+
+        def from_pairs(target: Tensor, size: int) -> Tensor:
+            return rows.messages(graphs.pair, weight, bias, (anywhere, target), size)
+
+        of_task = from_pairs(graphs.pair_task, graphs.task.shape[0])
+        task = torch.relu(self.task_in(graphs.task) + self.pair_to_task(of_task))
+        of_processor = from_pairs(graphs.pair_processor, graphs.processor.shape[0])
         processor = torch.relu(
-            self.processor_in(graphs.processor) + self.pair_to_processor(from_pairs)
+            self.processor_in(graphs.processor) + self.pair_to_processor(of_processor)
         )
         for layer in self.layers:
             task = layer(task, graphs)
@@ -117,12 +122,12 @@ class MessageLayer(nn.Module):
         self.norm = nn.LayerNorm(width)
 
     def forward(self, task: Tensor, graphs: GraphTensors) -> Tensor:
-        source, target = graphs.edge_source, graphs.edge_target
-        down = torch.relu(self.from_source(task)[source] + self.edge_down(graphs.edge))
-        up = torch.relu(self.from_target(task)[target] + self.edge_up(graphs.edge))
-        n = task.shape[0]
-        inputs = [task, scatter_mean(down, target, n), scatter_mean(up, source, n)]
-        out: Tensor = self.norm(task + self.update(torch.cat(inputs, dim=1)))
+        source, target, n = graphs.edge_source, graphs.edge_target, task.shape[0]
+        sent = self.from_source(task) + self.edge_down.bias
+        down = rows.messages(graphs.edge, self.edge_down.weight, sent, (source, target), n)
+        sent = self.from_target(task) + self.edge_up.bias
+        up = rows.messages(graphs.edge, self.edge_up.weight, sent, (target, source), n)
+        out: Tensor = self.norm(task + self.update(torch.cat([task, down, up], dim=1)))
         return out
 
 
@@ -144,19 +149,16 @@ class Decoder(nn.Module):
             nn.init.zeros_(head.bias)
 
     def forward(self, embedding: Embedding, states: StateTensors) -> tuple[Tensor, Tensor]:
-        # Rows by `embedding`: indexing takes several times as long, on the CPU.
-        pair = self.pair_in(states.pair_features)
-        pair = pair + nn.functional.embedding(states.task, embedding.task)
-        pair = pair + nn.functional.embedding(states.processor, embedding.processor)
-        hidden = torch.relu(self.pair_hidden(torch.relu(pair)))
-        mask = states.mask.unsqueeze(-1)
-        hidden = hidden * mask
-        mean = hidden.sum(dim=1) / mask.sum(dim=1).clamp(min=1)
-        highest = hidden.amax(dim=1)
-        state = torch.relu(self.state_in(states.state_features) + embedding.graph[states.graph])
-        context = torch.relu(self.context(torch.cat([mean, highest, state], dim=1)))
-        scored = torch.relu(hidden + self.context_to_pair(context).unsqueeze(1))
-        logits = self.policy(scored).squeeze(-1)
+        weight, tasks = self.pair_in.weight, embedding.task + self.pair_in.bias
+        ends = states.task, states.processor
+        pair = rows.embed(states.pair_features, weight, tasks, embedding.processor, ends)
+        hidden, bias = pair @ self.pair_hidden.weight.t(), self.pair_hidden.bias
+        graph = embedding.graph.index_select(0, states.graph)
+        state = torch.relu(self.state_in(states.state_features) + graph)
+        pooled = rows.pool(hidden, bias, states.first)
+        context = torch.relu(self.context(torch.cat([pooled, state], dim=1)))
+        of_state, weight = self.context_to_pair(context), self.policy.weight[0]
+        logits = rows.score(hidden, bias, of_state, weight, states.first) + self.policy.bias
         prediction = self.value(torch.relu(self.value_hidden(context))).squeeze(-1)
         return logits, prediction
 

@@ -5,7 +5,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 
-__all__ = ["borrowing", "embedded", "inlined", "kernel"]
+__all__ = ["borrowing", "embedded", "inlined", "kernel", "summing"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -43,3 +43,13 @@ def inlined(function: Function) -> Function:
     of them, which takes longer than the helper itself.
     """
     return cast(Function, numba.njit(inline="always")(function))
+
+
+def summing(function: Function) -> Function:
+    """A ``kernel`` in which the compiler may change the order of additions.
+
+    Only then a sum over a row uses vector instructions. Results differ by rounding, and from one
+    kind of processor to another.
+    """
+    reordering = {"reassoc", "nsz"}
+    return cast(Function, numba.njit(cache=True, nogil=True, fastmath=reordering)(function))

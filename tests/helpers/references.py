@@ -166,6 +166,11 @@ class Partial:
         best = min(finish.values())
         self.place(task, min(q for q in finish if finish[q] <= best + 1e-9 * abs(best)))
 
+    def consistent(self, schedule: "Partial") -> set[tuple[int, int]]:
+        """The ready pairs that put a task where the complete schedule has it, at the same start."""
+        wanted = {task: schedule.placed[task][:2] for task in self.ready_tasks()}
+        return {(t, q) for t, (q, start) in wanted.items() if self.start(t, q) == start}
+
     def makespan(self) -> float:
         return max(finish for _, _, finish in self.placed.values())
 

@@ -39,13 +39,13 @@ SMALL: dict[str, dict[str, Any]] = {
     "policy": {"instances": 3, "schedules": 4, "decay_steps": 30},
     "learner": {
         "network": True,
-        "batch_size": 8,
+        "batch_size": 4,
         "learning_rate": 0.003,
         "steps_per_job": 2.0,
         "publish_interval": 5,
         "checkpoint_interval": 7,
     },
-    "replay": {"capacity": 256, "min_size": 20, "beta_steps": 20},
+    "replay": {"capacity": 32, "min_size": 4, "beta_steps": 20},
     "curriculum": {
         "levels": [
             {"tasks": [5, 7], "processors": [2, 3], "ccr": [0.5, 2.0], "threshold": 2.0},

@@ -195,7 +195,7 @@ def edit_manifest(directory: Path, **changes: object) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"version": 1}, "state.json: version 1 is not 3"),
+        ({"version": 2}, "state.json: version 2 is not 3"),
         ({"format": "other"}, "state.json: no checkpoint"),
         ({"files": []}, "'files' and 'state'"),
         ({"state": None}, "'files' and 'state'"),

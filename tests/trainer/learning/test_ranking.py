@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy import stats
 
-from aerl_trainer.learning.ranking import rank_rewards
+from aerl_trainer.learning.ranking import rank_correlation, rank_rewards
 from dagsched_env.errors import DAGSchedError
 
 Makespans = st.lists(st.integers(1, 10_000), min_size=2, max_size=40).map(np.array)
@@ -109,3 +110,13 @@ def test_errors() -> None:
     for temperature in (0.0, -1.0, float("nan")):
         with pytest.raises(DAGSchedError, match="temperature"):
             rank_rewards([1.0, 2.0], temperature=temperature)
+
+
+@given(st.lists(st.tuples(st.integers(-3, 3), st.floats(-1, 1)), min_size=1, max_size=30))
+def test_rank_correlation_is_that_of_spearman(pairs: list[tuple[int, float]]) -> None:
+    a, b = np.array(pairs).T
+    found = rank_correlation(a, b)
+    if np.ptp(a) == 0 or np.ptp(b) == 0:
+        assert found == 0.0
+    else:
+        assert found == pytest.approx(stats.spearmanr(a, b).statistic, abs=1e-9)

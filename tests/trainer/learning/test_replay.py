@@ -18,10 +18,10 @@ from dagsched_env.instance import Instance
 
 
 def make_experiences(count: int, *, seed: int = 0) -> list[Experience]:
-    """Experiences of small random chains: two trajectories a task, three states of each."""
+    """Trajectories of small random chains, three of each."""
     rng = np.random.default_rng(seed)
     experiences: list[Experience] = []
-    for task in range((count + 5) // 6):
+    for job in range((count + 2) // 3):
         n, p = int(rng.integers(2, 6)), int(rng.integers(1, 4))
         instance = Instance(
             rng.random((n, p)),
@@ -29,25 +29,24 @@ def make_experiences(count: int, *, seed: int = 0) -> list[Experience]:
             rng.random(n - 1),
             inv_bandwidth=rng.random((p, p)),
             latency=rng.random((p, p)),
-            name=f"täsk {task}",
+            name=f"jöb {job}",
             task_names=[f"t{t}" for t in range(n)],
         )
-        for _ in range(2):
-            actions = np.stack([np.arange(n), rng.integers(p, size=n)], axis=1).astype(np.int32)
-            experiences += [experience(instance, actions, depth % n, rng) for depth in range(3)]
+        experiences += [experience(instance, rng) for _ in range(3)]
     return experiences[:count]
 
 
-def experience(
-    instance: Instance, actions: np.ndarray, depth: int, rng: np.random.Generator
-) -> Experience:
-    width = int(rng.integers(4))  # 0 = below the searched part
+def experience(instance: Instance, rng: np.random.Generator) -> Experience:
+    n, p = instance.comp.shape
+    visited = rng.integers(4, size=rng.integers(n + 1)).astype(np.int32)
+    total = int(visited.sum())
     return Experience(
         instance=instance,
-        actions=actions,
-        depth=depth,
-        candidates=rng.integers(9, size=width).astype(np.int32),
-        policy=rng.random(width).astype(np.float32),
+        actions=np.stack([np.arange(n), rng.integers(p, size=n)], axis=1).astype(np.int32),
+        visited=visited,
+        candidates=rng.integers(9, size=total).astype(np.int32),
+        policy=rng.random(total).astype(np.float32),
+        imitated_from=int(rng.integers(n + 1)),
         reward=float(rng.normal()),
         weight=float(rng.random()),
         makespan=float(rng.random()),
@@ -214,12 +213,12 @@ def test_replay_errors() -> None:
 
 def assert_same_experience(one: Experience, other: Experience) -> None:
     assert one.instance == other.instance
-    for name in ("actions", "candidates", "policy"):
+    for name in ("actions", "visited", "candidates", "policy"):
         a, b = getattr(one, name), getattr(other, name)
         assert a.dtype == b.dtype
         assert a.shape == b.shape
         assert (a == b).all()
-    for name in ("depth", "reward", "weight", "makespan"):
+    for name in ("imitated_from", "reward", "weight", "makespan"):
         assert getattr(one, name) == getattr(other, name)
 
 
@@ -254,11 +253,9 @@ def test_state_has_no_objects_and_stores_shared_things_once() -> None:
     replay = make_replay(capacity=40, count=36)
     arrays = replay.state_arrays()
     assert not any(array.dtype.hasobject for array in arrays.values())
-    assert arrays["instance_shapes"].shape == (6, 3)
-    assert arrays["trajectory_lengths"].shape == (12,)
+    assert arrays["instance_shapes"].shape == (12, 3)
     restored = packing.unpack(arrays)
-    assert len({id(e.instance) for e in restored}) == 6
-    assert len({id(e.actions) for e in restored}) == 12
+    assert len({id(e.instance) for e in restored}) == 12
     for one, two in zip(make_experiences(36), restored, strict=True):
         assert_same_experience(one, two)
 
@@ -276,21 +273,20 @@ def test_state_survives_an_npz_file(tmp_path) -> None:
 
 def test_infinite_costs_survive() -> None:
     instance = Instance([[1.0, np.inf], [np.inf, 2.0]], [(0, 1)], [3.0])
-    actions = np.array([[0, 0], [1, 1]], dtype=np.int32)
-    item = experience(instance, actions, 1, np.random.default_rng(0))
+    item = experience(instance, np.random.default_rng(0))
     (restored,) = packing.unpack(packing.pack([item]))
     assert_same_experience(item, restored)
 
 
 BROKEN = {
-    "experience_depth": (lambda a: a + 99, "out of range"),
     "experience_instance": (lambda a: a + 99, "out of range"),
-    "experience_trajectory": (lambda a: a - 99, "out of range"),
+    "experience_searched": (lambda a: a + 99, "out of range"),
+    "experience_visited": (lambda a: -a - 1, "out of range"),
+    "experience_imitated_from": (lambda a: a - 99, "out of range"),
+    "experience_actions": (lambda a: a.ravel(), "expected int32"),
+    "experience_candidates": (lambda a: a[:-1], "rows"),
     "experience_policy": (lambda a: a[:-1], "rows"),
-    "experience_counts": (lambda a: -a - 1, "rows"),
     "experience_reward": (lambda a: a.astype(np.float32), "expected float64"),
-    "trajectory_actions": (lambda a: a.ravel(), "expected int32"),
-    "trajectory_lengths": (lambda a: a[:-1], "rows"),
     "instance_comp": (lambda a: -a, "instance 0 is not valid"),
     "instance_names": (lambda a: a + 1, "instance 0 is not valid"),
     "priorities": (lambda a: a * 0, "priorities"),

@@ -17,7 +17,14 @@ from aerl_trainer.encoding.states import (
     encode_state,
 )
 from aerl_trainer.encoding.static import static_features
-from aerl_trainer.nn.batching import NetworkInputs, Rows, batch_graphs, batch_states
+from aerl_trainer.nn import by_torch, rows
+from aerl_trainer.nn.batching import (
+    HostBuffers,
+    NetworkInputs,
+    Rows,
+    batch_graphs,
+    pack_states,
+)
 from aerl_trainer.nn.evaluator import (
     CACHED_INSTANCES,
     Request,
@@ -184,15 +191,77 @@ def test_every_parameter_learns() -> None:
     instance = problem()
     states = [partial_state(instance, depth) for depth in range(11)]
     inputs = NetworkInputs.of(leaves_of(states), len(states))
-    rows = Rows.of([0] * len(states), [instance.comp.shape])
+    places = Rows.of([0] * len(states), [instance.comp.shape])
     device = torch.device("cpu")
     graphs = batch_graphs([static_features(instance)], device)
-    logits, prediction = made(graphs, batch_states(inputs, rows, device))
+    logits, prediction = made(graphs, pack_states([inputs], places, HostBuffers(device)))
     (logits.square().sum() + prediction.square().sum()).backward()
     for name, parameter in made.named_parameters():
         assert parameter.grad is not None, name
         assert torch.isfinite(parameter.grad).all(), name
         assert parameter.grad.abs().sum() > 0, name
+
+
+# -- the operations on rows ----------------------------------------------------------------------
+
+
+def operands(seed: int, width: int) -> dict[str, tuple[object, ...]]:
+    """Arguments of every operation: segments of 0 to 6 rows, targets without messages."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(7, size=9)
+    n, m = int(lengths.sum()), 20
+    begin = torch.tensor(np.concatenate([[0], np.cumsum(lengths)]))
+
+    def normal(*shape: int, learns: bool = True) -> torch.Tensor:
+        values = torch.tensor(rng.normal(size=shape), dtype=torch.float32)
+        return values.requires_grad_(learns)
+
+    def places(count: int, limit: int) -> torch.Tensor:
+        return torch.tensor(rng.integers(limit, size=count))
+
+    values, bias = normal(n, width), normal(width)
+    return {
+        "messages": (
+            normal(m, 2, learns=False),
+            normal(width, 2),
+            normal(5, width),
+            (places(m, 5), places(m, 30)),
+            30,
+        ),
+        "embed": (
+            normal(n, 3, learns=False),
+            normal(width, 3),
+            normal(4, width),
+            normal(2, width),
+            (places(n, 4), places(n, 2)),
+        ),
+        "pool": (values, bias, begin),
+        "score": (values, bias, normal(9, width), normal(width), begin),
+    }
+
+
+@pytest.mark.parametrize("name", rows.__all__)
+@pytest.mark.parametrize(("seed", "width"), [(0, 1), (1, 7), (2, 64)])
+def test_kernels_on_rows_are_what_torch_computes(name: str, seed: int, width: int) -> None:
+    """Forward and backward."""
+    arguments = operands(seed, width)[name]
+    learning = [a for a in arguments if isinstance(a, torch.Tensor) and a.requires_grad]
+    found, expected = (getattr(module, name)(*arguments) for module in (rows, by_torch))
+    assert found.shape == expected.shape
+    assert torch.allclose(found, expected, rtol=1e-5, atol=1e-5)
+    assert found.abs().sum() > 0
+    slope = torch.randn(found.shape, generator=torch.Generator().manual_seed(seed))
+    gradients = [torch.autograd.grad(result, learning, slope) for result in (found, expected)]
+    assert all(gradient.abs().sum() > 0 for gradient in gradients[1])
+    for one, other in zip(*gradients, strict=True):
+        assert torch.allclose(one, other, rtol=1e-4, atol=1e-4)
+
+
+def test_equal_maxima_share_one_gradient() -> None:
+    values = torch.ones(3, 2, requires_grad=True)
+    pooled = rows.pool(values, torch.zeros(2), torch.tensor([0, 3]))
+    pooled[0, 2:].sum().backward()
+    assert values.grad.sum(dim=0).tolist() == [1.0, 1.0]
 
 
 # -- batches -------------------------------------------------------------------------------------
@@ -216,8 +285,8 @@ def test_a_batch_of_several_problems_is_each_alone() -> None:
         for instance, rows, group in zip(problems, leaves, states, strict=True)
     ]
     TorchEvaluator(network()).evaluate_requests(requests)
-    for group, rows, expected in zip(states, leaves, alone, strict=True):
-        assert_same_answers(expected, read(rows, len(group)))
+    for group, answered, expected in zip(states, leaves, alone, strict=True):
+        assert_same_answers(expected, read(answered, len(group)))
 
 
 def test_rows_beyond_the_count_and_columns_beyond_the_candidates_do_not_matter() -> None:
