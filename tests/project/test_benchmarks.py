@@ -140,3 +140,11 @@ def test_replay_is_measured_with_or_without_cpprb(tmp_path):
     assert names[:3] == ["proportional", "rank", "plain numpy"]
     assert rows[0][1:] == ("1.00", "1.00")
     assert ("cpprb" in names) != ("cpprb is not installed" in printed)
+
+
+def test_the_learner_is_measured_part_by_part(tmp_path):
+    few = ["--trajectories", "2", "--steps", "1", "--rounds", "1"]
+    printed = printed_by("learner.py", *few, cwd=tmp_path)
+    rows = re.findall(r"^(.+?) +(\d+) +([\d.]+)$", printed, re.MULTILINE)
+    assert [name for name, *_ in rows][-2:] == ["whole step", "written with torch"]
+    assert len(rows) == 5

@@ -204,7 +204,7 @@ def test_a_resume_continues_all_counters(tmp_path: Path) -> None:
     assert (first.steps, second.steps) == (7, 13)
     assert second.jobs == after.state["lifecycle"]["finished"] > first.jobs
     assert after.state["lifecycle"]["simulations"] > before.state["lifecycle"]["simulations"]
-    assert len(after.arrays["experience_depth"]) > len(before.arrays["experience_depth"])
+    assert len(after.arrays["experience_reward"]) > len(before.arrays["experience_reward"])
     assert after.state["time_s"] > before.state["time_s"]
     found = read_metrics(directory.metrics_file)
     assert [r["step"] for r in found if r["kind"] == "train"] == list(range(1, 14))

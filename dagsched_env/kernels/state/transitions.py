@@ -19,7 +19,7 @@ def reset(g: InstanceArrays, s: StateArrays) -> None:
 
 @kernel
 def clear(g: InstanceArrays, s: StateArrays) -> None:
-    """Empty the schedule as ``reset`` does, which takes longer, but leave the bounds as they are."""
+    """Empty the schedule as ``reset`` does, but leave the bounds as they are: it is faster."""
     n = g.topo.shape[0]
     s.processor[:] = UNSCHEDULED
     s.slot_count[:] = 0
