@@ -42,7 +42,7 @@ $(STAMP): setup.cfg pyproject.toml constraints.txt
 	@touch $@
 
 # Numba's cache looks at the file of a kernel alone, not at those of the kernels that it calls.
-$(KERNELS): $(STAMP) $(shell grep -rlE '^@(kernel|borrowing|inlined)' dagsched_env aerl_trainer --include='*.py')
+$(KERNELS): $(STAMP) $(shell grep -rlE '^@(kernel|borrowing|embedded|inlined)' dagsched_env aerl_trainer --include='*.py')
 	@find dagsched_env aerl_trainer -name '*.nb[ic]' -exec rm -f {} +
 	@echo 'compiling the numeric kernels'
 	@$(BIN)/aerl warm-up

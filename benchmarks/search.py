@@ -1,11 +1,12 @@
 """The figures of the search, all in one run, each beside a reference measured in it.
 
-    python benchmarks/search.py [--parts speed actors manager optimum server rival]
+    python benchmarks/search.py [--parts speed guided actors manager optimum server rival]
         [--sizes 30 100] [--budgets 0.1 1] [--instances 60] [--jobs 2]
         [--picture docs/inference_scaling.png]
 
 Prints ratios: the machine's own speed cancels out. Run it on an idle machine. ``speed``:
-simulations against list schedules. ``optimum``: gap to proved optima. The others are scripts of
+simulations against list schedules. ``guided``: simulations with the fast policy against those
+without. ``optimum``: gap to proved optima. The others are scripts of
 their own: ``actors.py``, ``manager_search.py``, ``inference.py`` (server) and ``rival.py``, which
 takes the remaining options.
 """
@@ -29,6 +30,8 @@ from aerl_trainer.config import Config, SearchConfig
 from aerl_trainer.encoding.evaluator import Evaluator, PriorEvaluator
 from aerl_trainer.learning.learner import make_network
 from aerl_trainer.nn.evaluator import TorchEvaluator
+from aerl_trainer.policy.fast import FastPolicy
+from aerl_trainer.policy.weights import Weights
 from aerl_trainer.records import SearchJob
 from aerl_trainer.search.alone import search_alone
 from dagsched_env import Instance, exact
@@ -39,9 +42,11 @@ from dagsched_env.kernels.state.completion import best_processor
 from dagsched_env.kernels.state.transitions import place, reset
 from dagsched_env.schedulers import heft
 
-PARTS = ("speed", "actors", "manager", "optimum", "server", "rival")
+PARTS = ("speed", "guided", "actors", "manager", "optimum", "server", "rival")
 SIMULATIONS = 4000
 SPEED_ROUNDS = 10
+GUIDED_SIMULATIONS = 1000
+GUIDED_ROUNDS = 5
 OPTIMUM_INSTANCES = 40
 
 
@@ -63,10 +68,12 @@ def decode_rate(instance: Instance, times: int = 20_000) -> float:
     return times / (time.perf_counter() - started)
 
 
-def search_rate(instance: Instance, evaluator: Evaluator, config: SearchConfig) -> float:
-    """Simulations a second of one actor."""
-    task = SearchJob(0, instance, 0)
-    _, report = search_alone(task, evaluator, config, rollout_weight=1.0, explore=False)
+def search_rate(
+    instance: Instance, evaluator: Evaluator, config: SearchConfig, weights: Weights | None = None
+) -> float:
+    """Simulations a second of one actor, guided by the fast policy if there are weights of it."""
+    job = SearchJob(0, instance, 0, weights)
+    _, report = search_alone(job, evaluator, config, rollout_weight=1.0, explore=False)
     return report.simulations / report.elapsed_s
 
 
@@ -88,6 +95,16 @@ def measure_speed() -> None:
     print("           no network (at most 18)  network inline (at most 40)")
     for name, prior, inline in zip(settings, rates[::2], rates[1::2], strict=True):
         print(f"{name:9}  {decodes / prior:23.1f}  {decodes / inline:27.1f}")
+
+
+def measure_guided() -> None:
+    """Time of a simulation whose prior and rollouts are the fast policy's, over one without it."""
+    config, weights = SearchConfig().for_solving(GUIDED_SIMULATIONS), FastPolicy().weights
+    print("one simulation guided by the fast policy / one without; solving, no network, one core")
+    for n, p, most in ((30, 4, 2.5), (300, 8, 4)):
+        rate = partial(search_rate, draw(n, p, 1.0), PriorEvaluator(), config)
+        by_hand, guided = best_in_turn([rate, partial(rate, weights)], GUIDED_ROUNDS)
+        print(f"n = {n:3d}, p = {p}: {by_hand / guided:4.1f} (at most {most})", flush=True)
 
 
 def measure_gap() -> None:
@@ -118,6 +135,7 @@ def main() -> None:
     torch.set_num_threads(1)
     measures = {
         "speed": measure_speed,
+        "guided": measure_guided,
         "actors": actors.measure,
         "manager": manager_search.measure,
         "optimum": measure_gap,

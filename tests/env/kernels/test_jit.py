@@ -20,6 +20,7 @@ from aerl_trainer.config import Config
 from aerl_trainer.records import SearchJob
 from aerl_trainer.search.alone import search_alone
 from aerl_trainer.encoding.evaluator import PriorEvaluator
+from aerl_trainer.policy.fast import FastPolicy
 from dagsched_env.vector import DAGSchedVectorEnv
 from dagsched_env.schedulers import annealing
 
@@ -29,8 +30,11 @@ envs = DAGSchedVectorEnv(instance, num_envs=4)
 def use():
     options = dict(pair_share=0.3, cost_bias=4.0, best_place=True, load_weight=8.0)
     annealing(instance, max_evaluations=4000, **options)
-    settings, task = Config().search.for_solving(300), SearchJob(0, instance, 0)
-    search_alone(task, PriorEvaluator(), settings, rollout_weight=1.0, explore=False)
+    settings = Config().search.for_solving(300)
+    for weights in (None, FastPolicy().weights):
+        job = SearchJob(0, instance, 0, weights)
+        search_alone(job, PriorEvaluator(), settings, rollout_weight=1.0, explore=False)
+    FastPolicy().sample(instance, 3, np.random.default_rng(0), gradients=True)
     _, info = envs.reset(seed=0)
     for _ in range(20):
         _, _, _, _, info = envs.step(info["action_mask"].argmax(axis=-1))

@@ -182,6 +182,23 @@ def test_place_and_the_running_bound(episode: tuple[Instance, int, bool]) -> Non
 
 
 @given(episodes())
+def test_a_cleared_state_is_the_empty_one_but_for_its_bounds(
+    episode: tuple[Instance, int, bool],
+) -> None:
+    instance, seed, insertion = episode
+    arrays, _, _ = partial_pair(instance, seed, insertion)
+    bounds_before = arrays.bound.copy()
+    transitions.clear(instance.arrays, arrays)
+    assert np.array_equal(arrays.bound, bounds_before)
+    transitions.recompute_bounds(instance.arrays, arrays)
+    empty = fresh(instance)
+    ready = empty.counts[1]
+    assert np.array_equal(arrays.ready[:ready], empty.ready[:ready])
+    for name in ("processor", "slot_count", "missing", "bound", "counts", "totals"):
+        assert np.array_equal(getattr(arrays, name), getattr(empty, name)), name
+
+
+@given(episodes())
 def test_slots_are_sorted_and_disjoint(episode: tuple[Instance, int, bool]) -> None:
     arrays, partial, _ = partial_pair(*episode)
     for q in range(partial.instance.n_processors):

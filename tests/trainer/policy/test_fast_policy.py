@@ -62,8 +62,10 @@ def check_caches(instance: Instance, rng: np.random.Generator) -> None:
     while s.counts[1] > 0:
         begin(f, fresh, s)
         ready = s.ready[: s.counts[1]]
-        for name in ("start", "least_start", "least_finish", "least_total"):
+        for name in ("start", "total", "least_start", "least_finish", "least_total"):
             assert np.array_equal(getattr(w, name)[ready], getattr(fresh, name)[ready]), name
+        assert np.array_equal(w.order[: len(ready)], fresh.order[: len(ready)])
+        assert w.first[0] == fresh.first[0] == w.least_finish[ready].min()
         legal = np.isfinite(w.start[ready])
         assert np.array_equal(w.gap[ready][legal], fresh.gap[ready][legal])
         assert np.allclose(w.load, fresh.load)
