@@ -93,7 +93,11 @@ def random_experience(instance: Instance, seed: int) -> Experience:
         actions.append(rng.choice(np.argwhere(state.legal())).tolist())
         state.apply(*actions[-1])
     trajectory = Trajectory(
-        np.array(actions, dtype=np.int32), (), (), float(state.schedule().makespan)
+        actions=np.array(actions, dtype=np.int32),
+        candidates=(),
+        policies=(),
+        probabilities=np.ones(instance.n_tasks),
+        makespan=float(state.schedule().makespan),
     )
     (experience,) = make_experiences(instance, [trajectory], CONFIG)
     return experience
