@@ -11,6 +11,8 @@ from aerl_trainer.encoding.evaluator import Evaluator, PriorEvaluator
 from aerl_trainer.nn.evaluator import TorchEvaluator
 from aerl_trainer.nn.network import Network
 from aerl_trainer.policy.fast import FastPolicy
+from aerl_trainer.policy.files import load_weights
+from aerl_trainer.policy.shipped import find_weights
 from dagsched_env.errors import DAGSchedError
 
 __all__ = ["Policy", "evaluator_of", "load_policy", "rollout_weight_of"]
@@ -28,14 +30,18 @@ class Policy(NamedTuple):
 
 
 def load_policy(directory: str | Path) -> Policy:
-    """Read a checkpoint, a run directory, or its ``checkpoints`` folder.
+    """Read what was trained: a run directory, a checkpoint in it, a file of weights, or by name.
 
+    The names are those of ``policy.shipped``, such as ``"default"``; ``./default`` is a directory.
     Of a run the ``last`` checkpoint is taken: its fast policy is the last one that has passed the
     paired test.
 
     Raises:
         CheckpointError: there is no checkpoint, or it cannot be read.
+        FormatError: a file that holds no weights of this policy.
     """
+    if (weights := find_weights(directory)) is not None:
+        return Policy(FastPolicy(load_weights(weights)[0]), None, Config(), 1.0)
     source = _find_checkpoint(Path(directory))
     saved = checkpoints.load(source)
     try:

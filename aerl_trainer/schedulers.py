@@ -9,6 +9,7 @@ import numpy as np
 
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.policy.files import load_weights
+from aerl_trainer.policy.shipped import find_weights
 from dagsched_env.compare import Scheduler
 from dagsched_env.instance import Instance
 from dagsched_env.schedule import Schedule
@@ -20,7 +21,8 @@ def from_checkpoint(checkpoint: Path, samples: int, seed: int) -> dict[str, Sche
     """``policy``, one greedy pass, and ``policy_sampled``, the best of it and of samples.
 
     Args:
-        checkpoint: a run directory, a checkpoint in it, or a file of ``policy.files``.
+        checkpoint: a run directory, a checkpoint in it, a file of ``policy.files``, or the name of
+            a shipped policy.
         samples: schedules drawn for an instance, ≥ 1.
         seed: of the samples; they are the same whatever was scheduled before.
 
@@ -37,8 +39,9 @@ def from_checkpoint(checkpoint: Path, samples: int, seed: int) -> dict[str, Sche
 
 
 def _read(checkpoint: Path) -> FastPolicy:
-    if not checkpoint.is_dir():
-        return FastPolicy(load_weights(checkpoint)[0])
+    weights = find_weights(checkpoint)
+    if weights is not None:
+        return FastPolicy(load_weights(weights)[0])
     # A file needs no torch, which takes seconds to load.
     from aerl_trainer.policies import load_policy
 

@@ -3,12 +3,13 @@
 import dataclasses
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from aerl_trainer.config import Config
 from aerl_trainer.policies import Policy, evaluator_of, load_policy, rollout_weight_of
+from aerl_trainer.policy.shipped import shipped_names, shipped_policy
 from aerl_trainer.records import SearchJob
 from aerl_trainer.runtime.joint_search import search_together
 from aerl_trainer.search.alone import search_alone
@@ -24,6 +25,8 @@ from dagsched_env.schedulers.simulated_annealing import Cooling, MoveRules, run_
 __all__ = ["SolveResult", "solve"]
 
 DEFAULT_SIMULATIONS = 10_000
+AUTO = "auto"
+"""The checkpoint that is chosen among the shipped ones."""
 SAMPLES, SAMPLES_AT_ONCE = 32, 4
 """Schedules that a policy draws before the search."""
 SAMPLES_SHARE = 0.1
@@ -38,6 +41,8 @@ REHEATED = 0.8
 ROUNDS = 3 * (Cooling(START_TEMPERATURE, END_TEMPERATURE),) + 2 * (
     Cooling(REHEATED, END_TEMPERATURE),
 )
+WARM_ROUNDS = (Cooling(REHEATED, END_TEMPERATURE), *ROUNDS[1:])
+"""Where a policy gave the first schedule: the first round must not undo it."""
 MOVES_PER_TASK = 20_000
 """Of a chain: with fewer it has one round alone."""
 RULES = MoveRules(pair_share=0.2, cost_bias=4.0, best_place=True, load_weight=8.0)
@@ -56,6 +61,9 @@ class SolveResult:
     optimal: bool
     """No schedule is shorter than this one, by more than 1e-9 of its makespan: proved."""
     simulations: int
+    policy: str | None
+    """What guided the search and gave samples: the name of a shipped policy, or the checkpoint;
+    None: nothing, or what was given did not help here."""
     elapsed_s: float
 
 
@@ -87,8 +95,10 @@ def solve(
             are threads of this one; with several, call this under ``if __name__ == "__main__"``,
             as the processes import the main module. They take a second or more to start, and no
             part in a tree search that is over by then.
-        checkpoint: a checkpoint or run directory, or a loaded ``Policy``, whose samples join the
-            list schedules, and which guides the search; None searches with the hand-made prior.
+        checkpoint: whose samples join the list schedules, and what guides the search if one of
+            them is shorter than every list schedule: a run, a checkpoint, the name of a shipped
+            policy, or a loaded ``Policy``. ``"auto"`` takes the shipped policy whose greedy
+            schedule of this instance is shortest. None searches with the hand-made prior.
         anneal: False spends the whole budget on the tree search and leaves its schedule as it is.
         seed: of all randomness.
 
@@ -98,16 +108,23 @@ def solve(
     """
     _check(budget_s, simulations, actors)
     started = time.perf_counter()
-    policy = checkpoint if isinstance(checkpoint, Policy | None) else load_policy(checkpoint)
-    config = _solve_config(policy, budget_s, simulations, actors)
     clock = _Clock(None if budget_s is None else started + budget_s, anneal)
-    known = _first_schedule(instance, policy, clock.left_s, seed)
+    name, policy = _policy_of(checkpoint, instance)
+    known = best_of_portfolio(instance)
+    if policy is not None:
+        sampled = _sample(instance, policy, clock.left_s, seed)
+        if sampled.makespan < known.makespan:
+            known = sampled
+        else:
+            name, policy = None, None
+    config = _solve_config(policy, budget_s, simulations, actors)
     search = _search_by_itself if actors == 1 else search_together
     job = SearchJob(0, instance, seed, policy=None if policy is None else policy.fast.weights)
     found = search(job, policy, known, config, clock.spent)
     schedule = found.schedule
     if anneal and found.lower_bound < cut_off(schedule.makespan):
-        schedule = _improve(instance, found, clock.left_s, seed, actors)
+        rounds = ROUNDS if policy is None else WARM_ROUNDS
+        schedule = _improve(instance, found, rounds, clock.left_s, seed, actors)
     makespan = schedule.makespan
     lower_bound = min(max(found.lower_bound, instance.lower_bound), makespan)
     return SolveResult(
@@ -116,6 +133,7 @@ def solve(
         lower_bound=lower_bound,
         optimal=bool(lower_bound >= cut_off(makespan)),
         simulations=found.simulations,
+        policy=name,
         elapsed_s=time.perf_counter() - started,
     )
 
@@ -153,25 +171,34 @@ class _Clock:
         return None if self._deadline is None else self._deadline - time.perf_counter()
 
 
-def _first_schedule(
-    instance: Instance, policy: Policy | None, left_s: float | None, seed: int
-) -> Schedule:
-    """The best of the classic schedulers, the policy's greedy schedule and its samples.
+def _policy_of(
+    checkpoint: str | Path | Policy | None, instance: Instance
+) -> tuple[str | None, Policy | None]:
+    """What is to guide the search, and its name."""
+    if checkpoint is None or isinstance(checkpoint, Policy):
+        return "as given" if checkpoint else None, checkpoint
+    if checkpoint == AUTO:
+        makespans = {
+            name: shipped_policy(name).schedule(instance).makespan for name in shipped_names()
+        }
+        checkpoint = min(makespans, key=lambda name: makespans[name])
+    return str(checkpoint), load_policy(checkpoint)
+
+
+def _sample(instance: Instance, policy: Policy, left_s: float | None, seed: int) -> Schedule:
+    """The best of the policy's greedy schedule and its samples.
 
     Where time is the budget, the samples have a tenth of it at most.
     """
-    best = best_of_portfolio(instance)
-    if policy is None:
-        return best
     end = None if left_s is None else time.perf_counter() + SAMPLES_SHARE * left_s
     rng = generator(seed, "samples")
-    found = policy.fast.schedule(instance)
+    best = policy.fast.schedule(instance)
     for _ in range(SAMPLES // SAMPLES_AT_ONCE):
-        best = min(best, found, key=lambda schedule: schedule.makespan)
         if end is not None and time.perf_counter() >= end:
             break
         found = policy.fast.best_of(instance, SAMPLES_AT_ONCE, rng)
-    return min(best, found, key=lambda schedule: schedule.makespan)
+        best = min(best, found, key=lambda schedule: schedule.makespan)
+    return best
 
 
 def _search_by_itself(
@@ -194,7 +221,12 @@ def _search_by_itself(
 
 
 def _improve(
-    instance: Instance, found: Found, left_s: float | None, seed: int, actors: int
+    instance: Instance,
+    found: Found,
+    rounds: Sequence[Cooling],
+    left_s: float | None,
+    seed: int,
+    actors: int,
 ) -> Schedule:
     """The schedule found or a better one, by annealing in the time or moves that are left."""
     if left_s is not None and left_s <= 0:
@@ -206,7 +238,7 @@ def _improve(
         instance,
         found.schedule,
         [generator(seed, "annealing", *([i] if i else [])) for i in range(actors)],
-        ROUNDS,
+        rounds,
         RULES,
         moves_per_task=MOVES_PER_TASK,
         budget_s=left_s,

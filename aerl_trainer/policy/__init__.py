@@ -10,4 +10,5 @@ In reading order:
 - ``fast``: ``FastPolicy``, for everybody who is no kernel
 - ``agent``: the policy as an agent of ``DAGSched-v0``
 - ``files``: its weights in a file
+- ``shipped``: the trained policies that come with the package
 """

@@ -76,8 +76,7 @@ class FastPolicy:
 
     def schedule(self, instance: Instance) -> Schedule:
         """One greedy pass: the most probable pair in every state."""
-        uniforms = np.full((1, instance.n_tasks), GREEDY)
-        return _schedule(instance, self._roll_out(instance, uniforms, gradients=False).actions[0])
+        return self._schedule(instance, np.full(instance.n_tasks, GREEDY))
 
     def best_of(self, instance: Instance, k: int, rng: np.random.Generator) -> Schedule:
         """The shortest of the greedy schedule and k that are sampled at temperature ``VARIETY``.
@@ -87,12 +86,13 @@ class FastPolicy:
             k: schedules to sample, ≥ 1.
             rng: of the samples.
         """
-        greedy = self.schedule(instance)
-        group = self.softened(VARIETY).sample(instance, k, rng)
-        best = int(np.argmin(group.makespans))
-        if greedy.makespan <= group.makespans[best]:
+        greedy, varied = self.schedule(instance), self.softened(VARIETY)
+        uniforms = rng.random((k, instance.n_tasks))
+        makespans = varied._roll_out(instance, uniforms, gradients=False).makespans
+        best = int(np.argmin(makespans))
+        if greedy.makespan <= makespans[best]:
             return greedy
-        return _schedule(instance, group.actions[best])
+        return varied._schedule(instance, uniforms[best])
 
     def softened(self, temperature: float) -> "FastPolicy":
         """The same policy with its logits divided by a temperature > 0: its samples vary more."""
@@ -167,6 +167,12 @@ class FastPolicy:
         workspace: PolicyWorkspace = self._local.workspace
         return workspace
 
+    def _schedule(self, instance: Instance, uniforms: Floats) -> Schedule:
+        """What one rollout makes of ``uniforms [n]``."""
+        self._roll_out(instance, uniforms[np.newaxis], gradients=False)
+        s = self._workspace(instance).state
+        return Schedule(s.processor, s.start, s.finish, algorithm="fast_policy")
+
     def _roll_out(self, instance: Instance, uniforms: Floats, *, gradients: bool) -> RankGroup:
         k = uniforms.shape[0]
         group = RankGroup(
@@ -177,10 +183,3 @@ class FastPolicy:
         f, w = policy_context(instance), self._workspace(instance)
         roll_out_group(f, w, self.weights, uniforms, *group)
         return group
-
-
-def _schedule(instance: Instance, actions: Ints) -> Schedule:
-    state = State(instance)
-    for action in actions.tolist():
-        state.apply(*divmod(action, instance.n_processors))
-    return state.schedule(algorithm="fast_policy")

@@ -29,8 +29,9 @@ def add_checkpoint(parser: argparse.ArgumentParser) -> None:
         "--checkpoint",
         type=Path,
         metavar="RUN",
-        help=f"a run of aerl train, a checkpoint in it, or a .safetensors file: adds {first}, one "
-        f"pass of the trained policy, and {second}, the best of it and --samples others",
+        help="a run of aerl train, a checkpoint in it, a .safetensors file, or the name of a "
+        f"shipped policy such as default: adds {first}, one pass of the trained policy, and {second}, the "
+        "best of it and --samples others",
     )
     parser.add_argument(
         "--samples",

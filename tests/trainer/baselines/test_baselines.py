@@ -14,8 +14,8 @@ from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from aerl_trainer.baselines import maskable_ppo
+from aerl_trainer.baselines.maskable_ppo import SUITES
 from aerl_trainer.baselines.pair_policy import COLUMNS, PairObservation, PairPolicy
-from aerl_trainer.evaluation import SUITES
 from dagsched_env import DAGSchedError, Instance, suites
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.schedulers import heft
