@@ -3,12 +3,12 @@
     python benchmarks/fast_policy.py [--instances SPEC …] [--judge SPEC …] [--anneal 0]
         [--seconds 300] [--seeds 1] [--rank-temperature 1] [--schedules 32]
 
-Trains from rank groups of the policy's own schedules, by default on a mixture of families with 15
-to 60 tasks, and judges on instances that training has not seen: mean ratios of makespans to HEFT's
-and to the best of the 23 constructive schedulers' ("portfolio"). Of a family that ``--judge``
-names, 40 instances are drawn; by default these are suites and larger graphs. Seconds are CPU time
-of one thread. With ``--anneal`` the last column is the schedule of so many moves of simulated
-annealing over the portfolio's.
+Trains from rank groups of the policy's own schedules, by default on a mixture of families of mostly
+15 to 60 tasks, and judges on instances that training has not seen: mean ratios of makespans to
+HEFT's and to the best of the 23 constructive schedulers' ("portfolio"). Of a family that
+``--judge`` names, 40 instances are drawn; by default these are suites and larger graphs. Seconds
+are CPU time of one thread. With ``--anneal`` the last column is the schedule of so many moves of
+simulated annealing over the portfolio's.
 """
 
 import argparse
