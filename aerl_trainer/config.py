@@ -267,7 +267,7 @@ class ReplayConfig:
 class LearnerConfig:
     """What is learned from, and how the network learns."""
 
-    groups: Literal["rollouts", "tree", "both"] = "both"
+    groups: Literal["rollouts", "tree", "both"] = "rollouts"
     """Schedules that the fast policy learns from: its own, those of the shared trees, or both."""
     network: bool = False
     """Train the network too, and have it evaluate the leaves of the trees."""

@@ -19,7 +19,7 @@ from functools import partial
 import numpy as np
 from problems import spread
 
-from aerl_trainer.config import PolicyConfig
+from aerl_trainer.config import MIXTURE, PolicyConfig
 from aerl_trainer.learning.policy_gradient import PolicyGradient
 from aerl_trainer.policy.fast import FastPolicy
 from dagsched_env import Instance, suites
@@ -27,26 +27,6 @@ from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.schedulers import annealing, best_of_portfolio, heft
 from dagsched_env.sources import InstanceList, resolve_source
 
-MACHINES = "processors=3..8&ccr=0.1,0.5,1,2,5,10&beta=0.25,0.5,1,1.5"
-TOPCUOGLU = f"family:topcuoglu?tasks=20..60&{MACHINES}"
-MIXTURE = [
-    *[TOPCUOGLU] * 3,
-    f"family:daggen?tasks=20..60&fat=0.3,0.5&{MACHINES}",
-    f"family:erdos_renyi?tasks=20..60&probability=0.07,0.1,0.15,0.2&{MACHINES}",
-    f"family:layered?layers=4..8&width=4..7&{MACHINES}",
-    f"family:series_parallel?tasks=20..60&{MACHINES}",
-    f"family:stencil?width=4..7&steps=5..8&{MACHINES}",
-    f"family:fork_join?phases=1..5&width=4..10&length=1..2&{MACHINES}",
-    f"family:chains?chains=4..8&length=4..7&{MACHINES}",
-    f"family:in_tree?levels=4..5&degree=2&{MACHINES}",
-    f"family:out_tree?levels=4..5&degree=2&{MACHINES}",
-    f"family:cholesky?tiles=4..6&{MACHINES}",
-    "family:cholesky?tiles=4..5&platform=cpu_gpu&processors=3..8&ccr=0.1,0.5,1,2,5",
-    f"family:gaussian_elimination?size=6..10&{MACHINES}",
-    f"family:fft?points=4,8&{MACHINES}",
-    f"family:laplace?size=5..7&{MACHINES}",
-    f"family:lu?tiles=3..4&{MACHINES}",
-]
 JUDGED = 40
 SAMPLES = 32
 SIZES = (30, 100, 300, 1000)

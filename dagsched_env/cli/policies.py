@@ -30,8 +30,8 @@ def add_checkpoint(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="RUN",
         help="a run of aerl train, a checkpoint in it, a .safetensors file, or the name of a "
-        f"shipped policy such as default: adds {first}, one pass of the trained policy, and {second}, the "
-        "best of it and --samples others",
+        f"shipped policy such as default: adds {first}, one pass of the trained policy, and "
+        f"{second}, the best of it and --samples others",
     )
     parser.add_argument(
         "--samples",

@@ -17,6 +17,10 @@ from dagsched_env.errors import DAGSchedError
 from dagsched_env.generators import CholeskyGenerator, TopcuogluGenerator
 from dagsched_env.instance import Instance
 
+GRAPHS = (
+    LevelConfig(tasks=(10, 20), processors=(3, 4), ccr=(0.5, 2.0), threshold=1.02),
+    LevelConfig(tasks=(20, 40), processors=(3, 6), ccr=(0.5, 2.0), threshold=0.95),
+)
 FAMILY = "family:stencil?width=2&steps=2..3&processors=2"
 FEW = "family:toy?tasks=2&processors=2&optimum=4"
 """Has a few different problems only."""
@@ -114,13 +118,22 @@ def test_a_validation_set_of_its_own(files: list[str]) -> None:
     assert len(prints(drawn(problems))) == 7
 
 
-def test_default_levels_can_have_a_validation_set(files: list[str]) -> None:
-    plain = with_specs(Config(), (), files[:2]).curriculum
-    problems = Problems(plain.levels)
+def test_levels_of_random_graphs_can_have_a_validation_set(files: list[str]) -> None:
+    plain = dataclasses.replace(Config(), curriculum=CurriculumConfig(levels=GRAPHS))
+    problems = Problems(with_specs(plain, (), files[:2]).curriculum.levels)
     for number in range(2):
         assert len(problems.validation_set(number, 40, seed=0)) == 2
-        assert drawn(problems, number, 3) == drawn(Problems(Config().curriculum.levels), number, 3)
+        assert drawn(problems, number, 3) == drawn(Problems(GRAPHS), number, 3)
     assert problems.test == []
+
+
+def test_the_default_is_a_mixture_of_families() -> None:
+    problems = Problems(Config().curriculum.levels, count=6)
+    assert_disjoint(problems)
+    found = drawn(problems, 0, 60)
+    assert len({(instance.name or "").split("-")[0] for instance in found}) >= 8
+    assert {instance.n_processors for instance in found} == set(range(3, 9))
+    assert max(instance.n_tasks for instance in found) <= 64
 
 
 def test_fewer_than_three_problems_are_reused(files: list[str]) -> None:
@@ -141,10 +154,9 @@ def test_nothing_left_to_train_on(files: list[str]) -> None:
 
 
 def test_without_specs_nothing_is_split() -> None:
-    levels = Config().curriculum.levels
-    problems = Problems(levels)
+    problems = Problems(GRAPHS)
     assert (problems.test, problems.summary, problems.max_tasks) == ([], "", 40)
-    family = TopcuogluGenerator(n_tasks=(10, 20), n_processors=(3, 4), ccr=levels[0].ccr)
+    family = TopcuogluGenerator(n_tasks=(10, 20), n_processors=(3, 4), ccr=GRAPHS[0].ccr)
     assert drawn(problems, 0, 1) == [family(np.random.default_rng(1))]
 
 
