@@ -82,8 +82,13 @@ class SearchConfig:
     """What is backed up: the rewards along the path plus the leaf's value, or the value alone."""
     value_target: Literal["return", "rank"] = "return"
     """What the value head learns: the return to go, or the rank reward of the trajectory."""
-    rollout: Literal["policy", "list"] = "policy"
-    """Who completes a leaf at random: the fast policy, or list scheduling with noise."""
+    rollout: Literal["policy", "list", "none"] = "policy"
+    """Who completes a leaf at random: the fast policy, list scheduling with noise, or nobody; then
+    only terminal leaves give schedules."""
+    prior: Literal["policy", "hand", "none"] = "policy"
+    """Prior of the actions: the fast policy where a job has one and no network, else the hand-made
+    one; always the hand-made one; or none: the logits of the network alone decide, and what
+    exceeds ``max_children`` is dropped by its number."""
     prior_temperature: float = 3.0
     """By which the logits of the fast policy are divided to become priors."""
     trajectory_temperature: float = 0.2
@@ -121,7 +126,17 @@ class SearchConfig:
         _require(self.c_puct_base > 0, "search.c_puct_base must be positive")
         for name in ("best_weight", "rollout_weight", "rollout_weight_end", "noise_fraction"):
             _require(0 <= getattr(self, name) <= 1, f"search.{name} must lie in [0, 1]")
-        _require(self.rollout in ("policy", "list"), 'search.rollout is "policy" or "list"')
+        _require(
+            self.rollout in ("policy", "list", "none"),
+            'search.rollout is "policy", "list" or "none"',
+        )
+        _require(
+            self.prior in ("policy", "hand", "none"), 'search.prior is "policy", "hand" or "none"'
+        )
+        _require(
+            self.prior != "none" or self.min_prior == 0,
+            'search.prior "none" leaves nothing to drop actions by: it needs min_prior 0',
+        )
         _require(self.prior_temperature > 0, "search.prior_temperature must be positive")
         _require(self.trajectory_temperature > 0, "search.trajectory_temperature must be positive")
         _require(self.noise_concentration > 0, "search.noise_concentration must be positive")
@@ -140,6 +155,10 @@ class SearchConfig:
             self.value_target == "return" or self.backup == "value",
             'search.value_target "rank" has another unit than rewards: it needs backup "value"',
         )
+        _require(
+            self.rollout != "none" or self.backup == "value",
+            'search.rollout "none" gives a leaf no return: it needs backup "value"',
+        )
 
     def for_solving(self, budget: int) -> "SearchConfig":
         """These settings for finding one good schedule rather than data to learn from.
@@ -147,7 +166,7 @@ class SearchConfig:
         A subtree is worth the best schedule in it. The budget alone ends the search, unless it
         proves its best schedule: no action is dropped beyond ``max_children`` but those that a
         bound rules out. In the second half a growing prefix of the best schedule is fixed.
-        Whatever a network was trained for, the makespan counts.
+        Whatever a network was trained for, the makespan counts, and leaves are completed.
         """
         return dataclasses.replace(
             self,
@@ -158,6 +177,7 @@ class SearchConfig:
             min_prior=0.0,
             prune=True,
             fix_every=10,
+            rollout="policy" if self.rollout == "none" else self.rollout,
             backup="return",
             value_target="return",
         )

@@ -64,10 +64,8 @@ def evaluator_of(policy: Policy | None) -> Evaluator:
 
 
 def rollout_weight_of(policy: Policy | None) -> float:
-    """λ of a search; a value head that has learned rank rewards knows nothing of makespans."""
-    if policy is None or policy.network is None or policy.config.search.value_target == "rank":
-        return 1.0
-    return policy.rollout_weight
+    """λ of a search."""
+    return 1.0 if policy is None or policy.network is None else policy.rollout_weight
 
 
 def _find_checkpoint(directory: Path) -> Path:

@@ -39,7 +39,7 @@ class EncodedStates(NamedTuple):
     dropped: npt.NDArray[np.bool_]  # [B] not every legal action is a candidate
     n_candidates: npt.NDArray[np.int32]  # [B]
     candidates: npt.NDArray[np.int32]  # [B, K] actions task * p + processor
-    prior_logits: npt.NDArray[np.float32]  # [B, K] of the hand-made prior
+    prior_logits: npt.NDArray[np.float32]  # [B, K] of the hand-made prior, or what replaces it
     pair_features: npt.NDArray[np.float32]  # [B, K, pair features]
     state_features: npt.NDArray[np.float32]  # [B, state features]
     policy: npt.NDArray[np.float32]  # [B, K] over the candidates, see `write_policy`
@@ -106,6 +106,7 @@ def encode_state(
     states: EncodedStates,
     b: int,
     min_prior: float,
+    prior: bool,
     features: bool,
 ) -> None:
     """Write a state as one row of a batch.
@@ -117,6 +118,7 @@ def encode_state(
         states: out: its row ``b``, but for the answers.
         b: the row.
         min_prior: pairs of a smaller hand-made prior are dropped, in [0, 1).
+        prior: False sets the logit of every pair to 0: candidates are the pairs of lowest number.
         features: False leaves out the features and the list completion, which take the most time.
     """
     states.lower_bound[b] = s.totals[1]
@@ -127,6 +129,9 @@ def encode_state(
         states.completion_makespan[b] = s.totals[0]
         return
     count = score_pairs(c, s, w.actions, w.starts, w.gaps, w.logits)
+    if not prior:
+        for i in range(count):
+            w.logits[i] = 0.0
     width = states.candidates.shape[1]
     kept = select_candidates(w.actions, w.logits, count, width, min_prior, w.positions)
     states.n_candidates[b] = kept
@@ -170,7 +175,7 @@ def softmax(
 
     Args:
         count: how many entries there are.
-        prior_logits: ``[K]`` of the hand-made prior.
+        prior_logits: ``[K]`` of the prior.
         logits: ``[K]`` of the evaluator.
         policy: ``[K]`` out.
 

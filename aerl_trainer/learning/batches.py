@@ -45,7 +45,7 @@ class TrainBatch(NamedTuple):
     graphs: GraphTensors
     states: StateTensors
     mask: Tensor  # [S, K] True where there is a candidate
-    prior_logits: Tensor  # [S, K] of the hand-made prior; any number where there is no candidate
+    prior_logits: Tensor  # [S, K] of the prior; any number where there is no candidate
     visits: Tensor  # [S, K] the search's policy; rows sum to 1, or to 0 where it has not been
     consistent: Tensor  # [S, K] True for the actions to be imitated
     value_target: Tensor  # [S] in units of the value head
@@ -129,6 +129,7 @@ class BatchBuilder:
                 experience.policy,
                 experience.imitated_from,
                 self._config.min_prior,
+                self._config.prior != "none",
                 first,
                 self._encoded,
                 targets,
@@ -179,6 +180,7 @@ def encode_trajectory(
     policy: npt.NDArray[np.float32],
     imitated_from: int,
     min_prior: float,
+    prior: bool,
     first: int,
     states: EncodedStates,
     targets: Targets,
@@ -194,7 +196,8 @@ def encode_trajectory(
         candidates: see there.
         policy: see there.
         imitated_from: see there.
-        min_prior: pairs of a smaller hand-made prior are dropped.
+        min_prior: as of ``encode_state``, as is the next.
+        prior: see there.
         first: row of the empty schedule.
         states: out: n rows, as ``encode_state`` writes them.
         targets: out: the same rows; they are zero before.
@@ -206,7 +209,7 @@ def encode_trajectory(
     done = 0
     for d in range(actions.shape[0]):
         row = first + d
-        encode_state(c, w, w.state, states, row, min_prior, True)
+        encode_state(c, w, w.state, states, row, min_prior, prior, True)
         if d < visited.shape[0]:
             _write_visits(states, row, candidates, policy, done, visited[d], targets.visits[row])
             done += visited[d]

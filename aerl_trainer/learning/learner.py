@@ -56,8 +56,10 @@ class Learner:
 
     @property
     def rollout_weight(self) -> float:
-        """λ of the search at the present step."""
+        """λ of the search at the present step; 1 where the value head learns no makespans."""
         search = self.config.search
+        if search.value_target == "rank":
+            return 1.0
         done = (
             min(1.0, self.steps / search.rollout_decay_steps) if search.rollout_decay_steps else 1.0
         )

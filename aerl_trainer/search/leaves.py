@@ -17,7 +17,7 @@ class LeafBatch(NamedTuple):
 
     states: EncodedStates
     pruning_bound: npt.NDArray[np.float64]  # [B] sharper than `states.lower_bound` (time)
-    rollout_makespan: npt.NDArray[np.float64]  # [B] of the randomised completion (time)
+    rollout_makespan: npt.NDArray[np.float64]  # [B] of the randomised completion (time); ∞ without
     best_return: npt.NDArray[np.float64]  # [B] of the rollout's whole schedule; v if v is all
     value: npt.NDArray[np.float64]  # [B] return that is backed up
 

@@ -18,6 +18,7 @@ from aerl_trainer.encoding.states import (
 )
 from aerl_trainer.records import Trajectory
 from aerl_trainer.search.tree import (
+    BEST_MAKESPAN,
     EXPANDED,
     N_NODES,
     NO_EDGE,
@@ -65,9 +66,10 @@ def sample_trajectories(
     """Draw up to K = ``config.min_trajectories`` distinct action sequences and replay them.
 
     From the root, actions are drawn in proportion to their visits N(s, a); below the visited part,
-    by ``complete``. With ``config.incumbent_trajectory`` the best schedule found by
-    the search is one of the K. Where draws repeat each other too often, terminal nodes of the tree
-    that have not been drawn make up the number; fewer than K come back only where there are fewer.
+    by ``complete``. With ``config.incumbent_trajectory`` the best schedule that the search has
+    found, if any, is one of the K. Where draws repeat each other too often, terminal nodes of the
+    tree that have not been drawn make up the number; fewer than K come back only where there are
+    fewer.
 
     Args:
         instance: the problem.
@@ -85,7 +87,7 @@ def sample_trajectories(
 
     wanted = config.min_trajectories
     drawn: dict[tuple[int, ...], _Path] = {}
-    if config.incumbent_trajectory:
+    if config.incumbent_trajectory and tree.scalars[BEST_MAKESPAN] < np.inf:
         path = _follow_incumbent(tree, instance)
         drawn[tuple(path.actions)] = path
     for _ in range(MAX_ROUNDS):
@@ -125,10 +127,11 @@ def complete_by_network(
     context = encoding_context(instance)
     workspace = allocate_workspace(*instance.comp.shape)
     encoded = allocate_states(len(states), config.max_children)
+    prior = config.prior != "none"
     while live := [i for i, state in enumerate(states) if not state.terminal]:
         for row, i in enumerate(live):
             arrays = states[i].arrays
-            encode_state(context, workspace, arrays, encoded, row, config.min_prior, True)
+            encode_state(context, workspace, arrays, encoded, row, config.min_prior, prior, True)
         evaluator.evaluate(instance, encoded, len(live))
         write_policy(encoded, len(live))
         for row, i in enumerate(live):

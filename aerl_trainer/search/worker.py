@@ -85,7 +85,7 @@ class SearchWorker:
         self._workspace = allocate_workspace(n, p)
         self._path = np.zeros(n, dtype=np.int64)
         self._guide = _guide_of(job, config, network)
-        self._best_rollout = allocate_state(n, p)
+        self._best_complete = allocate_state(n, p)
         self._rng = generator(job.seed, "actor", actor)
         self._noise = self._rng.standard_normal(NOISE_LENGTH + n + n * p)
         self._uniforms = NO_NOISE
@@ -118,7 +118,7 @@ class SearchWorker:
                     self._move_search_root(arrays, spent)
                     return 0
             self._evaluate(count, rollout_weight)
-            best = self._best_rollout
+            best = self._best_complete
             with tree.writing(self._actor) as arrays:
                 # First the schedule: a complete tree must hold what it has found.
                 tree.improve_incumbent(
@@ -139,7 +139,7 @@ class SearchWorker:
             fix_prefix(arrays, depth, p, self._config.prune)
 
     def _evaluate(self, count: int, rollout_weight: float) -> None:
-        """Fill the mini-batch for the journalled paths, and ``_best_rollout`` from its best."""
+        """Fill the mini-batch for the journalled paths, and ``_best_complete`` from its best."""
         leaves, config = self._leaves, self._config
         offsets = self._rng.integers(NOISE_LENGTH, size=count)
         if self._guide.rollout and self._begins_with_root:
@@ -152,12 +152,14 @@ class SearchWorker:
             count,
             self._workspace,
             self._path,
-            self._best_rollout,
+            self._best_complete,
             leaves,
             self._noise,
             self._uniforms,
             offsets,
             config.min_prior,
+            config.prior != "none",
+            config.rollout != "none",
             # Without a network v is the list completion, which is encoded with the features.
             self._network or rollout_weight < 1.0 or config.backup == "value",
         )
@@ -212,7 +214,7 @@ def _guide_of(job: SearchJob, config: SearchConfig, network: bool) -> Guide:
         policy_context(job.instance),
         allocate_policy(n, p, max(config.max_children, SHORT_LIST)),
         np.zeros(N_WEIGHTS, dtype=np.float32) if job.policy is None else job.policy,
-        prior=guided and not network,
+        prior=guided and not network and config.prior == "policy",
         prior_temperature=config.prior_temperature,
         rollout=guided and config.rollout == "policy",
     )
@@ -267,12 +269,14 @@ def prepare_leaves(
     count: int,
     w: Workspace,
     path: Ints,
-    best_rollout: StateArrays,
+    best_complete: StateArrays,
     leaves: LeafBatch,
     noise: Floats,
     uniforms: Floats,
     offsets: npt.NDArray[np.int64],
     min_prior: float,
+    prior: bool,
+    rollouts: bool,
     features: bool,
 ) -> None:
     """Rebuild each leaf's state, encode it, bound it, and complete it by a rollout.
@@ -285,22 +289,24 @@ def prepare_leaves(
         count: leaves in the journal.
         w: work space.
         path: ``[n]`` work space.
-        best_rollout: out: the complete schedule of the best rollout of the mini-batch.
+        best_complete: out: the shortest complete schedule of the mini-batch; makespan ∞: none.
         leaves: out: encoded states, pruning bounds and makespans of the rollouts.
         noise: standard normals, for rollouts by list scheduling.
         uniforms: numbers in [0, 1), for rollouts by the policy.
         offsets: ``[count]`` where the numbers of each rollout begin: ``n + n * p`` normals or ``n``
             others.
         min_prior: as of ``encode_state``.
+        prior: as of ``encode_state``.
+        rollouts: False leaves leaves that are not terminal without a schedule.
         features: as of ``encode_state``.
     """
     c = problem.encoding
     n, p = c.g.comp.shape
-    least = np.inf
+    best_complete.totals[0] = np.inf
     for b in range(count):
         s = w.state
         state_after(c, t, t.journal_edge[actor, b], s, path)
-        encode_state(c, w, s, leaves.states, b, min_prior, features)
+        encode_state(c, w, s, leaves.states, b, min_prior, prior, features)
         live = not leaves.states.terminal[b]
         if live and (guide.prior or guide.rollout):
             begin(guide.context, guide.workspace, s)
@@ -320,6 +326,9 @@ def prepare_leaves(
             leaves.pruning_bound[b] = pruning_bound(
                 problem.floor, problem.tail, problem.least_tail, s.processor, s.bound
             )
+        if live and not rollouts:
+            leaves.rollout_makespan[b] = np.inf
+            continue
         copy_state(s, w.completion)
         first = offsets[b]
         if not live:
@@ -339,6 +348,5 @@ def prepare_leaves(
                 c.g, w.completion, c.rank_u, c.oct, problem.rollout_sigma, draws, INSERTION
             )
         leaves.rollout_makespan[b] = makespan
-        if makespan < least:
-            least = makespan
-            copy_state(w.completion, best_rollout)
+        if makespan < best_complete.totals[0]:
+            copy_state(w.completion, best_complete)

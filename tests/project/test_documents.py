@@ -88,7 +88,7 @@ def test_files_that_are_named_exist(path: Path) -> None:
     if path.name in HISTORY:
         return
     named = re.findall(
-        r"`((?:dagsched_env|aerl_trainer|tests|benchmarks|examples|docs)/[\w./-]+)`",
+        r"`((?:dagsched_env|aerl_trainer|tests|benchmarks|configs|examples|docs)/[\w./-]+)`",
         path.read_text(encoding="utf-8"),
     )
     assert [name for name in named if not (ROOT / name).exists()] == []

@@ -17,6 +17,7 @@ from aerl_trainer.reporting import RunDirectory, read_metrics
 from dagsched_env import io
 from dagsched_env.instance import Instance
 from dagsched_env.schedule import Schedule
+from helpers import ROOT
 from helpers.small_runs import problem, small_config
 
 SMALL = small_config(
@@ -130,6 +131,28 @@ def test_train_resumes(trained: tuple[Path, str], capsys: pytest.CaptureFixture[
     assert [r["step"] for r in found if r["kind"] == "train"] == list(range(1, 10))
     saved = settings.load(RunDirectory(directory).config_file)
     assert (saved.run.seed, saved.run.max_steps) == (5, 9)
+
+
+def test_train_to_the_letter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The settings of ``configs/paper.toml`` but for the sizes, in one process."""
+    small = [
+        *("search.budget=20", "search.min_trajectories=4", "search.max_children=32"),
+        *("network.width=8", "network.layers=1", "learner.batch_size=4", "replay.min_size=4"),
+        *("policy.instances=2", "policy.schedules=4", "inference.backend=inline"),
+        *("validator.instances=2", "validator.guided_simulations=5", "run.max_steps=4"),
+        *("run.evaluation_simulations=2", "run.evaluation_budget_s=0.01"),
+    ]
+    output = succeeds(
+        *(capsys, "train", "--config", ROOT / "configs" / "paper.toml", "--run-dir", tmp_path),
+        *("--actors", 1, "--instances", "family:topcuoglu?tasks=5..7&processors=2..3"),
+        *("--set", *small),
+    )
+    assert "search_trained" in output
+    found = read_metrics(tmp_path / "metrics.jsonl")
+    assert [r["step"] for r in found if r["kind"] == "train"] == [1, 2, 3, 4]
+    searches = [r for r in found if r["kind"] == "search"]
+    assert all(r["best_makespan"] > 0 for r in searches)
+    assert all(r["terminal_paths"] >= 4 for r in searches)
 
 
 @pytest.mark.parametrize(

@@ -109,6 +109,10 @@ OUT_OF_RANGE = [
     ("search", "noise_concentration", 0.0),
     ("search", "min_prior", 1.0),
     ("search", "backup", "other"),
+    ("search", "rollout", "other"),
+    ("search", "rollout", "none"),  # with backup = "return"
+    ("search", "prior", "other"),
+    ("search", "prior", "none"),  # with min_prior > 0
     ("inference", "backend", "other"),
     ("inference", "deadline_ms", -1.0),
     ("inference", "devices", []),

@@ -66,7 +66,9 @@ def fill(leaves: EncodedStates, instance: Instance, count: int, seed: int) -> No
         state = State(instance)
         for _ in range(rng.integers(instance.n_tasks)):
             state.apply(*rng.choice(np.argwhere(state.legal())).tolist())
-        encode_state(encoding_context(instance), workspace, state.arrays, leaves, row, 0.0, True)
+        encode_state(
+            encoding_context(instance), workspace, state.arrays, leaves, row, 0.0, True, True
+        )
 
 
 def assert_answered(

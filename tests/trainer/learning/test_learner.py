@@ -66,8 +66,9 @@ def rebuilt(experience: Experience, depth: int, config: Config = CONFIG) -> Enco
         state.apply(task, processor)
     leaves = allocate_states(1, config.search.max_children)
     workspace = allocate_workspace(*instance.comp.shape)
-    context, threshold = encoding_context(instance), config.search.min_prior
-    encode_state(context, workspace, state.arrays, leaves, 0, threshold, True)
+    context, search = encoding_context(instance), config.search
+    prior = search.prior != "none"
+    encode_state(context, workspace, state.arrays, leaves, 0, search.min_prior, prior, True)
     return leaves
 
 
@@ -166,6 +167,18 @@ def test_a_batch_holds_the_states_as_the_search_sees_them() -> None:
         assert states.processor[own].tolist() == (processors + (3 if first else 0)).tolist()
         assert states.graph[row] == (first > 0)
     assert states.first[-1] == states.task.shape[0] == batch.mask.sum()
+
+
+def test_without_a_prior_batches_have_none() -> None:
+    config = small_config(search={"prior": "none", "min_prior": 0.0, "max_children": 64})
+    experiences = experiences_of(problem(), config)
+    batch = batch_of(experiences, config)
+    assert not batch.prior_logits[batch.mask].any()
+    for row, experience, depth in states_of(experiences):
+        partial = partial_of(experience, depth)
+        assert (
+            batch.mask[row].sum() == len(partial.ready_tasks()) * experience.instance.n_processors
+        )
 
 
 def test_a_builder_writes_every_batch_anew() -> None:
@@ -490,6 +503,8 @@ def test_lambda_falls_linearly_and_stays() -> None:
         found.append(learner.rollout_weight)
     assert found == pytest.approx([1.0, 0.75, 0.5, 0.5])
     assert Learner(small_config(search={**decay, "rollout_decay_steps": 0})).rollout_weight == 0.5
+    ranks = {"backup": "value", "value_target": "rank", "rollout_decay_steps": 0}
+    assert Learner(small_config(search={**decay, **ranks})).rollout_weight == 1.0
 
 
 def test_a_restored_learner_goes_on_exactly(tmp_path: Path) -> None:

@@ -77,7 +77,9 @@ def leaves_of(states: list[State], width: int | None = None) -> EncodedStates:
     leaves = allocate_states(len(states), width or instance.comp.size)
     workspace = allocate_workspace(*instance.comp.shape)
     for row, state in enumerate(states):
-        encode_state(encoding_context(instance), workspace, state.arrays, leaves, row, 0.0, True)
+        encode_state(
+            encoding_context(instance), workspace, state.arrays, leaves, row, 0.0, True, True
+        )
     return leaves
 
 

@@ -78,6 +78,14 @@ def test_the_incumbent_is_a_schedule_of_the_instance(rollout: str) -> None:
         assert schedule.makespan == pytest.approx(tree.best_makespan, rel=1e-12)
 
 
+def test_the_hand_made_prior_can_be_kept() -> None:
+    """With its rollouts turned off as well, a policy has no part in the search."""
+    config = dataclasses.replace(CONFIG, prior="hand", rollout="list")
+    guided, unguided = search(config, some_weights()), search(CONFIG, None)
+    for one, other in zip(guided.arrays, unguided.arrays, strict=True):
+        assert np.array_equal(one, other)
+
+
 def test_a_guided_search_is_a_function_of_its_seed() -> None:
     a, b = (search(CONFIG, some_weights()).arrays for _ in range(2))
     assert np.array_equal(a.edge_visits, b.edge_visits)

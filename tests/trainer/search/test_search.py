@@ -400,6 +400,45 @@ def test_backup_value_is_the_value_alone(target: str) -> None:
     assert nodes_of(t, TERMINAL)
 
 
+def test_without_rollouts_only_complete_leaves_give_schedules() -> None:
+    instance = problem(6, 2)
+    config = dataclasses.replace(CONFIG, backup="value", rollout="none")
+    tree = empty_tree(instance, config)
+    one = worker(tree, 0, SearchJob(0, instance, 0), config)
+    found = []
+    while not tree.finished:
+        one.run_batch(1.0)
+        ends = nodes_of(tree.arrays, TERMINAL)
+        shortest = min(
+            (state_at(instance, tree.arrays, node).schedule().makespan for node in ends),
+            default=np.inf,
+        )
+        assert tree.best_makespan == pytest.approx(shortest, rel=1e-12)
+        found.append(tree.best_makespan)
+    assert found[0] == np.inf
+    assert found[-1] < np.inf
+    tree.incumbent(instance.n_tasks, algorithm="tree").validate(instance)
+
+
+def test_without_a_prior_the_network_alone_decides() -> None:
+    """Every legal action is an edge; where the network says nothing, all are equal."""
+    instance = problem()
+    config = dataclasses.replace(CONFIG, prior="none", min_prior=0.0, max_children=64)
+    for evaluator in (Silence(), MadeUpNetwork()):
+        t = search(instance, config, evaluator=evaluator)[0].arrays
+        for node in nodes_of(t, EXPANDED):
+            edges = list(edges_of(t, node))
+            actions, priors = t.edge_action[edges], t.edge_prior[edges]
+            legal = np.flatnonzero(state_at(instance, t, node).legal())
+            assert sorted(actions) == legal.tolist()
+            if isinstance(evaluator, Silence):
+                assert (actions == legal).all(), "nor does the order say anything"
+                assert (priors == priors[0]).all()
+            else:
+                expected = np.exp(made_up_logits(actions))
+                assert priors == pytest.approx(expected / expected.sum(), rel=1e-5)
+
+
 def test_backup_return_adds_the_rewards_on_the_way() -> None:
     """With λ = 0 a node's value is its rewards plus v: 1 - (completion - improvement)/CP_MIN."""
     instance = problem(6, 2)
@@ -464,7 +503,7 @@ def test_a_network_that_has_diverged_is_named(field: str) -> None:
 
 
 def test_solving_counts_makespans_whatever_the_network_was_trained_to() -> None:
-    trained = SearchConfig(backup="value", value_target="rank")
+    trained = SearchConfig(backup="value", value_target="rank", rollout="none")
     assert trained.for_solving(10) == SearchConfig().for_solving(10)
 
 

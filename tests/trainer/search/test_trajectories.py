@@ -287,6 +287,17 @@ def test_an_offered_schedule_can_be_the_trajectory() -> None:
     assert only.makespan <= offer.makespan * (1 + 1e-12)
 
 
+def test_a_search_that_has_met_no_schedule_has_trajectories() -> None:
+    """At its cap, without rollouts: there is no incumbent to be one of them."""
+    instance = problem()
+    config = dataclasses.replace(
+        CONFIG, budget=4, cap_factor=1.0, backup="value", rollout="none", incumbent_trajectory=True
+    )
+    tree = grow(instance, config)
+    assert tree.best_makespan == np.inf
+    check(instance, sample(instance, tree, config), config)
+
+
 def test_without_the_incumbent_only_the_tree_speaks() -> None:
     instance = problem(n=20, seed=1)
     config = dataclasses.replace(CONFIG, incumbent_trajectory=False, trajectory_temperature=2.0)
