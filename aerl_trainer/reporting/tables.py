@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -20,7 +21,9 @@ def print_table(
         title: what they were compared on.
         console: where to print; by default standard output.
     """
-    table = Table(title=title, title_justify="left", title_style="bold")
+    table = Table(
+        title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False
+    )
     table.add_column("scheduler", no_wrap=True)
     for heading in ("vs heft", "vs portfolio", "wins", "ties", "losses", "ms"):
         table.add_column(heading, justify="right", no_wrap=True)
