@@ -149,7 +149,7 @@ def evaluate(
 @app.command
 def solve(
     file: tyro.conf.Positional[str],
-    checkpoint: Path | None = None,
+    checkpoint: str = "auto",
     simulations: int | None = None,
     budget: float | None = None,
     actors: int = 1,
@@ -162,7 +162,8 @@ def solve(
 
     Args:
         file: own JSON, a WfFormat trace, or the name of a bundled trace (montage, ...).
-        checkpoint: a run directory or a checkpoint in it; without one the search is unguided.
+        checkpoint: a run directory or a checkpoint in it, or the name of a shipped policy; auto
+            takes the shipped policy that fits the problem best, none takes none.
         simulations: stop after this many (default 10000, unless --budget is given).
         budget: stop after this many seconds.
         actors: processes that share the search tree, and chains of annealing after it.
@@ -177,7 +178,7 @@ def solve(
         budget_s=budget,
         simulations=simulations,
         actors=actors,
-        checkpoint=checkpoint,
+        checkpoint=None if checkpoint == "none" else checkpoint,
         anneal=anneal,
         seed=seed,
     )
@@ -185,6 +186,7 @@ def solve(
     print(f"makespan      {result.makespan:.6g}  (SLR {result.schedule.slr(instance):.4f})")
     proved = "  (optimal: proved)" if result.optimal else ""
     print(f"lower bound   {result.lower_bound:.6g}{proved}")
+    print(f"policy        {result.policy or 'none'}")
     print(f"simulations   {result.simulations} in {result.elapsed_s:.2f} s")
     if out is not None:
         write_text(out, result.schedule.to_json())

@@ -73,7 +73,7 @@ def solve(
     budget_s: float | None = None,
     simulations: int | None = None,
     actors: int = 1,
-    checkpoint: str | Path | Policy | None = None,
+    checkpoint: str | Path | Policy | None = "auto",
     anneal: bool = True,
     seed: int = 0,
 ) -> SolveResult:

@@ -22,7 +22,12 @@ def print_table(
         console: where to print; by default standard output.
     """
     table = Table(
-        title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=SIMPLE_HEAD,  # with borders the rows would not fit into 80 columns
+        show_edge=False,
+        padding=(0, 1, 0, 0),
     )
     table.add_column("scheduler", no_wrap=True)
     for heading in ("vs heft", "vs portfolio", "wins", "ties", "losses", "ms"):
@@ -30,7 +35,7 @@ def print_table(
     best = min((row.vs_heft for row in rows), default=0.0)
     for row in rows:
         table.add_row(
-            row.scheduler if row.member is None else f"{row.scheduler} ({row.member})",
+            row.scheduler if row.member is None else f"{row.scheduler}: {row.member}",
             f"{row.vs_heft:.4f}",
             f"{row.vs_portfolio:.4f}",
             *(str(count) for count in (row.wins, row.ties, row.losses)),
