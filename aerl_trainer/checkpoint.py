@@ -1,9 +1,10 @@
 """Checkpoint directories of safetensors, npz and JSON, never pickle, replaced all or nothing.
 
 A checkpoint is written to ``.<name>.new`` beside it and synced; the old one is renamed to
-``.<name>.old``, the new one takes its place, the old one is removed. So at every moment either
-``<name>`` or ``.<name>.old`` is complete. One process may write; one that reads at the moment of a
-replacement may get an error, and a complete checkpoint on the next try.
+``.<name>.old``, the new one takes its place, the old one is removed or becomes the older
+generation. So at every moment either ``<name>`` or ``.<name>.old`` is complete. One process may
+write; one that reads at the moment of a replacement may get an error, and a complete checkpoint on
+the next try.
 """
 
 import hashlib
@@ -13,7 +14,7 @@ import os
 import re
 import shutil
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ __all__ = [
     "exists",
     "flatten_optimizer",
     "load",
+    "load_or_previous",
     "save",
     "unflatten_optimizer",
 ]
@@ -65,6 +67,7 @@ def save(
     tensors: Mapping[str, Mapping[str, torch.Tensor]],
     arrays: Mapping[str, npt.NDArray[Any]],
     state: Mapping[str, Any],
+    previous: Path | None = None,
 ) -> None:
     """Write a checkpoint, or replace the one at ``directory``; a crash leaves the old or the new.
 
@@ -73,6 +76,7 @@ def save(
         tensors: groups of named tensors, one ``<group>.safetensors`` each.
         arrays: numpy arrays of plain types, in ``arrays.npz``.
         state: JSON values, no NaN or infinity, in ``state.json`` beside all files' digests.
+        previous: where the one that is replaced stays, beside ``directory``; None = it is removed.
 
     Raises:
         CheckpointError: a value cannot be stored, or the disk refuses.
@@ -84,7 +88,7 @@ def save(
         directory.parent.mkdir(parents=True, exist_ok=True)
         if old.exists() and not directory.exists():
             old.rename(directory)  # the last save was cut off between its two renames
-        _remove(old)
+        _put_away(old, previous)
         _remove(fresh)
         fresh.mkdir()
         for name, content in contents.items():
@@ -94,7 +98,7 @@ def save(
             directory.rename(old)
         fresh.rename(directory)
         _sync_directory(directory.parent)
-        _remove(old)
+        _put_away(old, previous)
     except OSError as error:
         raise CheckpointError(f"{error.filename or directory}: {error.strerror}") from None
 
@@ -117,6 +121,28 @@ def load(directory: Path) -> Checkpoint:
         else:
             tensors[Path(name).stem] = _decode_tensors(source / name, content)
     return Checkpoint(tensors, arrays, record["state"])
+
+
+def load_or_previous(directory: Path, previous: Path, warn: Callable[[str], object]) -> Checkpoint:
+    """Read the checkpoint at ``directory``, or the one before it where it is damaged.
+
+    Args:
+        directory: its place.
+        previous: as of ``save``.
+        warn: told what is damaged, and what is read instead.
+
+    Raises:
+        CheckpointError: neither can be read; says why the first cannot.
+    """
+    try:
+        return load(directory)
+    except CheckpointError as error:
+        try:
+            older = load(previous)
+        except CheckpointError:
+            raise error from None
+        warn(f"{error}; the checkpoint before it is used: {previous}")
+        return older
 
 
 def exists(directory: Path) -> bool:
@@ -287,6 +313,15 @@ def _sync_directory(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _put_away(old: Path, previous: Path | None) -> None:
+    """End of a replacement: what was replaced becomes the older generation, or is removed."""
+    if previous is None:
+        _remove(old)
+    elif old.exists():
+        _remove(previous)
+        old.rename(previous)
 
 
 def _remove(directory: Path) -> None:

@@ -1,5 +1,6 @@
 """A trained policy with the settings that it was trained under."""
 
+import warnings
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,7 +35,7 @@ def load_policy(directory: str | Path) -> Policy:
 
     The names are those of ``policy.shipped``, such as ``"default"``; ``./default`` is a directory.
     Of a run the ``last`` checkpoint is taken: its fast policy is the last one that has passed the
-    paired test.
+    paired test. Where it is damaged, a warning says so and the ``previous`` one is taken.
 
     Raises:
         CheckpointError: there is no checkpoint, or it cannot be read.
@@ -43,7 +44,11 @@ def load_policy(directory: str | Path) -> Policy:
     if (weights := find_weights(directory)) is not None:
         return Policy(FastPolicy(load_weights(weights)[0]), None, Config(), 1.0)
     source = _find_checkpoint(Path(directory))
-    saved = checkpoints.load(source)
+    if source.name == "last":
+        previous = source.with_name("previous")
+        saved = checkpoints.load_or_previous(source, previous, _warn)
+    else:
+        saved = checkpoints.load(source)
     try:
         config = settings.from_dict(saved.state["config"])
         fast = FastPolicy(saved.tensors["policy"]["weights"].numpy())
@@ -66,6 +71,10 @@ def evaluator_of(policy: Policy | None) -> Evaluator:
 def rollout_weight_of(policy: Policy | None) -> float:
     """λ of a search."""
     return 1.0 if policy is None or policy.network is None else policy.rollout_weight
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, RuntimeWarning, stacklevel=4)  # at the caller of load_policy
 
 
 def _find_checkpoint(directory: Path) -> Path:

@@ -62,7 +62,7 @@ def train(
     Args:
         config: all settings.
         directory: where everything is written.
-        resume: go on from the directory's last checkpoint.
+        resume: go on from the directory's last checkpoint; where it is damaged, from the previous.
         functions: see ``Problems``.
 
     Raises:
@@ -176,7 +176,7 @@ class _Run:
             self._thread.stop()  # the job in its hands belongs to this run
 
     def save(self, name: str) -> None:
-        """Write the checkpoint ``name``."""
+        """Write the checkpoint ``name``; the ``last`` one so far becomes ``previous``."""
         arrays, record = self.gradient.state()
         state = {
             "config": settings.to_dict(self.config),
@@ -197,11 +197,13 @@ class _Run:
             },
             arrays=network.arrays,
             state={**state, **network.state},
+            previous=self.directory.checkpoints / "previous" if name == "last" else None,
         )
 
     def restore(self, source: Path) -> None:
-        """Continue from a checkpoint."""
-        saved = checkpoint.load(source)
+        """Continue from a checkpoint, or the previous one where it is damaged."""
+        previous = self.directory.checkpoints / "previous"
+        saved = checkpoint.load_or_previous(source, previous, self.observer.say)
         state = saved.state
         if self.learner is not None:
             self.learner.restore(saved)

@@ -32,9 +32,9 @@ ARRAYS = {
 STATE = {"step": 12, "big": 2**127 + 1, "third": 1 / 3, "nested": {"list": [1, "x", None]}}
 
 
-def save(directory: Path, version: int = 0) -> None:
+def save(directory: Path, version: int = 0, previous: Path | None = None) -> None:
     state = {**STATE, "version": version}
-    checkpoint.save(directory, tensors=TENSORS, arrays=ARRAYS, state=state)
+    checkpoint.save(directory, tensors=TENSORS, arrays=ARRAYS, state=state, previous=previous)
 
 
 def assert_same_tensors(one: dict, other: dict) -> None:
@@ -69,6 +69,15 @@ def test_saving_again_replaces_and_leaves_nothing_behind(tmp_path: Path) -> None
     assert [path.name for path in tmp_path.iterdir()] == ["last"]
     names = sorted(path.name for path in (tmp_path / "last").iterdir())
     assert names == ["arrays.npz", "model.safetensors", "optimizer.safetensors", "state.json"]
+
+
+def test_the_one_before_can_be_kept(tmp_path: Path) -> None:
+    last, previous = tmp_path / "last", tmp_path / "previous"
+    for version in range(3):
+        save(last, version, previous)
+    assert checkpoint.load(last).state["version"] == 2
+    assert checkpoint.load(previous).state["version"] == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["last", "previous"]
 
 
 def test_equal_contents_give_equal_files(tmp_path: Path) -> None:
@@ -187,6 +196,22 @@ def test_damaged_files_are_named(tmp_path: Path, name: str) -> None:
     assert str(caught.value) == f"{directory / name}: missing"
 
 
+def test_the_one_before_is_read_where_the_last_is_damaged(tmp_path: Path) -> None:
+    last, previous = tmp_path / "last", tmp_path / "previous"
+    for version in range(2):
+        save(last, version, previous)
+    said: list[str] = []
+    assert checkpoint.load_or_previous(last, previous, said.append).state["version"] == 1
+    assert said == []
+    (last / "arrays.npz").unlink()
+    assert checkpoint.load_or_previous(last, previous, said.append).state["version"] == 0
+    assert said == [f"{last}/arrays.npz: missing; the checkpoint before it is used: {previous}"]
+    (previous / "state.json").write_text("{")
+    with pytest.raises(CheckpointError, match=r"last/arrays\.npz: missing"):
+        checkpoint.load_or_previous(last, previous, said.append)
+    assert len(said) == 1
+
+
 def edit_manifest(directory: Path, **changes: object) -> None:
     path = directory / "state.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
@@ -267,6 +292,7 @@ import numpy as np, torch
 from aerl_trainer import checkpoint
 
 directory = Path(sys.argv[1]) / "last"
+previous = directory.with_name("previous") if sys.argv[2] == "keep" else None
 OPERATIONS = ("open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "shutil.rmtree")
 
 
@@ -277,6 +303,7 @@ def save(version):
         tensors={"model": {"w": value}, "optimizer": {"v": value}},
         arrays={"a": np.full(5000, version)},
         state={"version": version},
+        previous=previous,
     )
 
 
@@ -322,7 +349,10 @@ def every_point():
         seen.append(version - before)
         before = version
         if survived:
-            assert [path.name for path in directory.parent.iterdir()] == ["last"]
+            kept = ["last"] if previous is None else ["last", "previous"]
+            assert sorted(path.name for path in directory.parent.iterdir()) == kept
+            if previous is not None:
+                assert checkpoint.load(previous).state["version"] == before - 1
             return seen
     raise AssertionError("never survived")
 
@@ -345,10 +375,10 @@ print(any_time())
 """
 
 
-def test_killed_writers_leave_a_complete_checkpoint(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", KILLER, str(tmp_path)], capture_output=True, text=True, timeout=120
-    )
+@pytest.mark.parametrize("older", ["keep", "remove"])
+def test_killed_writers_leave_a_complete_checkpoint(tmp_path: Path, older: str) -> None:
+    command = [sys.executable, "-c", KILLER, str(tmp_path), older]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     every_point, any_time = (json.loads(line) for line in done.stdout.splitlines())
     assert len(every_point) > 10

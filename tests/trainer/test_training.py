@@ -251,6 +251,44 @@ def test_a_damaged_checkpoint_is_named(tmp_path: Path, backend: str) -> None:
         train(config, directory, resume=True)
 
 
+def damage(directory: RunDirectory, name: str) -> Path:
+    damaged = directory.checkpoints / name / "policy.safetensors"
+    damaged.write_bytes(damaged.read_bytes()[:-1])
+    return damaged
+
+
+def test_a_run_goes_on_from_the_previous_checkpoint_if_the_last_is_damaged(
+    reference: tuple[TrainingResult, RunDirectory],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """To the bit, as from any checkpoint at a publication."""
+    config = lockstep_config(learner={"checkpoint_interval": 5})
+    _, directory = run(tmp_path / "run", with_steps(config, 7))
+    steps = [state_of(directory, n).state["learner"]["steps"] for n in ("previous", "last")]
+    assert steps == [5, 7]
+    damaged = damage(directory, "last")
+    with pytest.warns(RuntimeWarning, match=r"policy\.safetensors: truncated.*previous"):
+        policy = load_policy(directory.path)
+    weights = state_of(directory, "previous").tensors["policy"]["weights"].numpy()
+    assert np.array_equal(policy.fast.weights, weights)
+    capsys.readouterr()
+    run(tmp_path / "run", config, resume=True)
+    said = "".join(capsys.readouterr().out.split())
+    assert f"{damaged}:truncated" in said
+    assert f"used:{directory.checkpoints / 'previous'}" in said
+    assert_same_checkpoint(state_of(directory), state_of(reference[1]))
+
+
+def test_of_two_damaged_checkpoints_the_last_is_named(tmp_path: Path) -> None:
+    _, directory = run(tmp_path / "run", lockstep_config(run={"max_steps": 7}))
+    damaged = damage(directory, "last")
+    damage(directory, "previous")
+    for read in (load_policy, lambda path: run(path, lockstep_config(), resume=True)):
+        with pytest.raises(checkpoint.CheckpointError, match=f"^{damaged}: truncated"):
+            read(directory.path)
+
+
 @pytest.mark.usefixtures("nothing_is_left")
 def test_signal_handlers_and_threads_are_given_back(tmp_path: Path) -> None:
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
