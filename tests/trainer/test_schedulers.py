@@ -51,7 +51,7 @@ def test_checkpoints_without_a_policy_are_named(tmp_path: Path) -> None:
         from_checkpoint(tmp_path / "old", 1, 0)
     with pytest.raises(DAGSchedError, match=r"state\.json: missing"):
         from_checkpoint(tmp_path, 1, 0)
-    with pytest.raises(FileNotFoundError, match="none"):
+    with pytest.raises(DAGSchedError, match="none: no checkpoint here"):
         from_checkpoint(tmp_path / "none", 1, 0)
 
 

@@ -1,0 +1,85 @@
+"""The shipped policies: whole, small, described, found by name, and used by ``solve``."""
+
+import json
+
+import numpy as np
+import pytest
+
+from aerl_trainer.policies import load_policy
+from aerl_trainer.policy.fast import FastPolicy
+from aerl_trainer.policy.shipped import (
+    FOLDER,
+    SUFFIX,
+    find_weights,
+    shipped_names,
+    shipped_policy,
+)
+from aerl_trainer.solver import solve
+from dagsched_env.schedulers import best_of_portfolio, heft
+from dagsched_env.sources import resolve_source
+from helpers.small_runs import problem
+
+FAMILIES = {"cholesky", "epigenomics", "fft", "gaussian_elimination", "in_tree", "montage"}
+GAUSSIAN = "family:gaussian_elimination?size=8&processors=8&ccr=3"
+
+
+def test_there_are_a_default_and_one_for_each_family() -> None:
+    assert shipped_names()[0] == "default"
+    assert set(shipped_names()) == FAMILIES | {"default"}
+    assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 2**20
+
+
+@pytest.mark.parametrize("name", shipped_names())
+def test_each_is_described_and_can_be_loaded(name: str) -> None:
+    card = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    assert card.keys() == {
+        *("trained_on", "minutes", "seed", "commit", "packages", "settings", "results"),
+    }
+    assert len(card["commit"]) == 40
+    by_name = load_policy(name)
+    assert by_name.network is None
+    assert np.array_equal(by_name.fast.weights, shipped_policy(name).weights)
+
+
+def test_a_name_or_a_file_is_a_policy_and_a_directory_is_none() -> None:
+    file = FOLDER / f"default{SUFFIX}"
+    assert find_weights("default") == find_weights(file) == file
+    assert find_weights("./default") is None
+    assert find_weights(FOLDER) is None
+
+
+def test_the_default_is_better_than_heft_and_than_no_training() -> None:
+    """On graphs whose seeds no training has used."""
+    draw = resolve_source("family:topcuoglu?tasks=40..60&processors=4..8&ccr=0.5,1,2,5")
+    instances = [draw(np.random.default_rng([4711, k])) for k in range(40)]
+    base = np.array([heft(instance).makespan for instance in instances])
+
+    def ratio(policy: FastPolicy) -> float:
+        return float(np.mean([policy.schedule(i).makespan for i in instances] / base))
+
+    assert ratio(shipped_policy("default")) < min(0.97, ratio(FastPolicy()) - 0.02)
+
+
+def test_solve_takes_the_policy_that_fits() -> None:
+    draw = resolve_source(GAUSSIAN)
+    names = []
+    for seed in range(6):
+        instance = draw(np.random.default_rng([4711, seed]))
+        result = solve(instance, simulations=20, seed=0)
+        result.schedule.validate(instance)
+        names.append(result.policy)
+    assert names.count("gaussian_elimination") >= 3
+
+
+def test_solve_leaves_out_what_does_not_help() -> None:
+    """Against the list schedules no policy of zeros has a chance; the result is as without one."""
+    instance = problem(12, 3)
+    worst = FastPolicy()
+    worst.weights[1:] = -5.0
+    given = load_policy("default")._replace(fast=worst)
+    result = solve(instance, simulations=30, checkpoint=given, anneal=False)
+    assert result.policy is None
+    plain = solve(instance, simulations=30, checkpoint=None, anneal=False)
+    assert plain.policy is None
+    assert result.schedule == plain.schedule
+    assert result.makespan <= best_of_portfolio(instance).makespan
