@@ -15,12 +15,18 @@ from rich.progress import Progress
 from aerl_trainer import __version__
 from aerl_trainer import config as settings
 from aerl_trainer.config import Config, ConfigError, CurriculumConfig
+from aerl_trainer.evaluation import Evaluation, examples
 from aerl_trainer.evaluation import evaluate as evaluate_policy
 from aerl_trainer.launch import new_run_directory, with_specs
 from aerl_trainer.policies import Policy, load_policy
 from aerl_trainer.problems import listed
-from aerl_trainer.records import EvaluationRow
-from aerl_trainer.reporting import RunDirectory, learning_curve, print_table
+from aerl_trainer.reporting import (
+    RunDirectory,
+    Section,
+    learning_curve,
+    print_table,
+    write_report,
+)
 from aerl_trainer.runtime.warm_up import warm_up as compile_kernels
 from aerl_trainer.solver import solve as solve_instance
 from aerl_trainer.training import TrainingResult
@@ -141,9 +147,9 @@ def evaluate(
     policy = load_policy(checkpoint)
     problems = listed(instances, count=count, seed=seed)
     chosen = Settings(simulations, budget, seed)
-    rows = _compare(" ".join(instances), problems, policy, chosen, Console())
+    evaluation = _compare(" ".join(instances), problems, policy, chosen, Console())
     if out is not None:
-        write_text(out, _as_json({"rows": [dataclasses.asdict(row) for row in rows]}))
+        write_text(out, _as_json(_record(evaluation)))
 
 
 @app.command
@@ -221,7 +227,7 @@ def _settings(source: Path | None, overrides: tuple[str, ...], flags: dict[str, 
 def _final_report(
     config: Config, directory: RunDirectory, result: TrainingResult, console: Console
 ) -> None:
-    """Tables, the learning curve and a Gantt chart, on screen and in the run.
+    """Tables, the learning curve, a Gantt chart and the report, on screen and in the run.
 
     The problems are those that the SPECs of the run have left for the test, or both suites.
     """
@@ -230,24 +236,35 @@ def _final_report(
     if not sets or config.curriculum == CurriculumConfig():
         sets[HELDOUT] = tuple(listed([HELDOUT], count=1, seed=0))
     chosen = Settings(run.evaluation_simulations, run.evaluation_budget_s, run.seed)
-    results = {
-        name: {
-            "rows": [
-                dataclasses.asdict(row)
-                for row in _compare(name, instances, policy, chosen, console)
-            ]
-        }
-        for name, instances in sets.items()
+    evaluations = {
+        name: _compare(name, instances, policy, chosen, console) for name, instances in sets.items()
     }
-    write_text(directory.path / "results.json", _as_json(results))
-    learning_curve(directory.metrics_file, directory.path / "learning_curve.png")
+    results = {name: _record(evaluation) for name, evaluation in evaluations.items()}
+    write_text(directory.results_file, _as_json(results))
+    learning_curve(directory.metrics_file, directory.learning_curve)
     trace = result.test[0] if result.test else io.load(GANTT_TRACE)
     best = solve_instance(
         trace, simulations=run.evaluation_simulations, checkpoint=policy, seed=run.seed
     )
-    best.schedule.plot(directory.path / "gantt.png", trace)
-    console.print(f"learning curve  {directory.path / 'learning_curve.png'}")
-    console.print(f"Gantt chart     {directory.path / 'gantt.png'}  ({trace.name})")
+    best.schedule.plot(directory.gantt, trace)
+    sections = [
+        Section(
+            _title(name, instances, chosen),
+            evaluations[name].rows,
+            examples(
+                instances,
+                evaluations[name],
+                policy,
+                simulations=chosen.simulations,
+                seed=chosen.seed,
+            ),
+        )
+        for name, instances in sets.items()
+    ]
+    write_report(directory, config, result.steps, sections)
+    console.print(f"learning curve  {directory.learning_curve}")
+    console.print(f"Gantt chart     {directory.gantt}  ({trace.name})")
+    console.print(f"report          {directory.report}")
 
 
 class Settings(NamedTuple):
@@ -264,22 +281,31 @@ def _compare(
     policy: Policy,
     chosen: Settings,
     console: Console,
-) -> list[EvaluationRow]:
-    """Make and print the rows of one table, with a progress bar while they are made."""
+) -> Evaluation:
+    """Evaluate with a progress bar, and print the table."""
     with Progress(console=console, transient=True) as bar:
         task = bar.add_task(f"evaluating on {name}")
-        rows = evaluate_policy(
+        evaluation = evaluate_policy(
             instances,
             policy,
             **chosen._asdict(),
             progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
-    title = (
+    print_table(evaluation.rows, _title(name, instances, chosen), console=console)
+    return evaluation
+
+
+def _title(name: str, instances: Sequence[Instance], chosen: Settings) -> str:
+    """Of a table."""
+    return (
         f"{name}: {len(instances)} instances; search {chosen.simulations} simulations, "
         f"solve {chosen.budget_s:g} s each"
     )
-    print_table(rows, title, console=console)
-    return rows
+
+
+def _record(evaluation: Evaluation) -> dict[str, Any]:
+    """As it is written to files."""
+    return {"rows": [dataclasses.asdict(row) for row in evaluation.rows]}
 
 
 def _as_json(value: object) -> str:

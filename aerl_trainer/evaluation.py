@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from aerl_trainer import seeding
 from aerl_trainer.policies import Policy
-from aerl_trainer.records import EvaluationRow
+from aerl_trainer.records import EvaluationRow, Example
 from aerl_trainer.solver import solve
 from dagsched_env.compare import compare, count_wins
 from dagsched_env.instance import Instance
@@ -15,11 +16,19 @@ from dagsched_env.kernels.arrays import Floats
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import CONSTRUCTIVE, SCHEDULERS
 
-__all__ = ["contestants", "evaluate"]
+__all__ = ["Evaluation", "contestants", "evaluate", "examples"]
 
 SAMPLES = 32
 REFERENCE = "heft"
 _Scheduler = Callable[[Instance], Schedule]
+
+
+class Evaluation(NamedTuple):
+    """Of a policy on some instances."""
+
+    rows: list[EvaluationRow]
+    search_vs_heft: Floats
+    """[instances] makespan of ``search_trained`` / HEFT's makespan."""
 
 
 def evaluate(
@@ -30,7 +39,7 @@ def evaluate(
     budget_s: float,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
-) -> list[EvaluationRow]:
+) -> Evaluation:
     """Compare on the same instances; every schedule is validated.
 
     Args:
@@ -72,11 +81,45 @@ def evaluate(
             ms=milliseconds,
         )
 
-    return [
+    rows = [
         row(REFERENCE, heft, ms[REFERENCE]),
         row("best_single", makespans[best], ms[best], best),
         row("portfolio", portfolio, sum(ms[name] for name in classic)),
         *(row(name, makespans[name], ms[name]) for name in rivals),
+    ]
+    return Evaluation(rows, _ratios(makespans["search_trained"], heft))
+
+
+def examples(
+    instances: Sequence[Instance],
+    evaluation: Evaluation,
+    policy: Policy,
+    *,
+    simulations: int,
+    seed: int = 0,
+) -> list[Example]:
+    """Where the trained search gains most against HEFT and where least, scheduled once more.
+
+    Args:
+        instances: the problems.
+        evaluation: what ``evaluate`` gave for them.
+        policy: what has been trained.
+        simulations: of a search.
+        seed: of the searches.
+
+    Returns:
+        Two examples, or one if there is only one instance.
+    """
+    schedulers: dict[str, _Scheduler] = {
+        "HEFT": SCHEDULERS[REFERENCE],
+        "policy, one pass": policy.fast.schedule,
+        "trained search": partial(_search, checkpoint=policy, simulations=simulations, seed=seed),
+    }
+    chosen = {int(evaluation.search_vs_heft.argmin()): "largest gain"}
+    chosen.setdefault(int(evaluation.search_vs_heft.argmax()), "smallest gain")
+    return [
+        Example(title, instances[i], {name: f(instances[i]) for name, f in schedulers.items()})
+        for i, title in chosen.items()
     ]
 
 
@@ -96,14 +139,10 @@ def contestants(
         rng = seeding.generator(seed, "samples")
         return policy.fast.best_of(instance, SAMPLES, rng)
 
-    def search(instance: Instance, checkpoint: Policy | None) -> Schedule:
-        return solve(
-            instance, simulations=simulations, checkpoint=checkpoint, anneal=False, seed=seed
-        ).schedule
-
     def solved(instance: Instance, checkpoint: Policy | None) -> Schedule:
         return solve(instance, budget_s=budget_s, checkpoint=checkpoint, seed=seed).schedule
 
+    search = partial(_search, simulations=simulations, seed=seed)
     return {
         "policy": policy.fast.schedule,
         f"policy_sampled_{SAMPLES}": sampled,
@@ -112,6 +151,14 @@ def contestants(
         "solve_untrained": partial(solved, checkpoint=None),
         "solve_trained": partial(solved, checkpoint=policy),
     }
+
+
+def _search(
+    instance: Instance, *, checkpoint: Policy | None, simulations: int, seed: int
+) -> Schedule:
+    return solve(
+        instance, simulations=simulations, checkpoint=checkpoint, anneal=False, seed=seed
+    ).schedule
 
 
 def _ratios(values: Floats, reference: Floats) -> Floats:

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dagsched_env.instance import Instance
+from dagsched_env.schedule import Schedule
 
 __all__ = [
     "EvalReport",
@@ -157,6 +158,17 @@ class EvaluationRow:
     losses: int
     ms: float
     """Mean wall time of an instance (ms)."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """One instance of a set, scheduled in several ways."""
+
+    title: str
+    """Why it was chosen."""
+    instance: Instance
+    schedules: dict[str, Schedule]
+    """Complete ones, by their makers; the first is what the others are compared with."""
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,13 @@ In reading order:
 - ``progress``: live progress in the terminal
 - ``tables``: comparisons in the terminal
 - ``pictures``: the learning curve
+- ``report``: everything about a run on one HTML page
 """
 
 from aerl_trainer.reporting.metrics import MetricsLog, read_metrics
 from aerl_trainer.reporting.pictures import learning_curve
 from aerl_trainer.reporting.progress import Progress, Status
+from aerl_trainer.reporting.report import Section, write_report
 from aerl_trainer.reporting.run_directory import RunDirectory, system_info
 from aerl_trainer.reporting.tables import print_table
 
@@ -19,9 +21,11 @@ __all__ = [
     "MetricsLog",
     "Progress",
     "RunDirectory",
+    "Section",
     "Status",
     "learning_curve",
     "print_table",
     "read_metrics",
     "system_info",
+    "write_report",
 ]

@@ -25,7 +25,7 @@ class RunDirectory:
 
     ``config.toml`` (every setting), ``system.json`` (see ``system_info``; and notes),
     ``metrics.jsonl``, ``tb/`` for TensorBoard, ``logs/`` one file a process, ``checkpoints/``; in
-    the end ``results.json``, ``learning_curve.png`` and ``gantt.png``.
+    the end ``results.json``, ``learning_curve.png``, ``gantt.png`` and ``report.html``.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -36,6 +36,10 @@ class RunDirectory:
         self.tensorboard = self.path / "tb"
         self.logs = self.path / "logs"
         self.checkpoints = self.path / "checkpoints"
+        self.results_file = self.path / "results.json"
+        self.learning_curve = self.path / "learning_curve.png"
+        self.gantt = self.path / "gantt.png"
+        self.report = self.path / "report.html"
 
     @property
     def holds_run(self) -> bool:

@@ -8,7 +8,25 @@ from rich.table import Table
 
 from aerl_trainer.records import EvaluationRow
 
-__all__ = ["print_table"]
+__all__ = ["HEADINGS", "best_ratio", "cells", "print_table"]
+
+HEADINGS = ("scheduler", "vs heft", "vs portfolio", "wins", "ties", "losses", "ms")
+
+
+def cells(row: EvaluationRow) -> tuple[str, ...]:
+    """The texts under ``HEADINGS``."""
+    return (
+        row.scheduler if row.member is None else f"{row.scheduler}: {row.member}",
+        f"{row.vs_heft:.4f}",
+        f"{row.vs_portfolio:.4f}",
+        *(str(count) for count in (row.wins, row.ties, row.losses)),
+        f"{row.ms:.3g}",
+    )
+
+
+def best_ratio(rows: Sequence[EvaluationRow]) -> float:
+    """The least mean ratio to HEFT, which tables show in bold."""
+    return min((row.vs_heft for row in rows), default=0.0)
 
 
 def print_table(
@@ -29,17 +47,9 @@ def print_table(
         show_edge=False,
         padding=(0, 1, 0, 0),
     )
-    table.add_column("scheduler", no_wrap=True)
-    for heading in ("vs heft", "vs portfolio", "wins", "ties", "losses", "ms"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    best = min((row.vs_heft for row in rows), default=0.0)
+    for i, heading in enumerate(HEADINGS):
+        table.add_column(heading, justify="right" if i else "left", no_wrap=True)
+    best = best_ratio(rows)
     for row in rows:
-        table.add_row(
-            row.scheduler if row.member is None else f"{row.scheduler}: {row.member}",
-            f"{row.vs_heft:.4f}",
-            f"{row.vs_portfolio:.4f}",
-            *(str(count) for count in (row.wins, row.ties, row.losses)),
-            f"{row.ms:.3g}",
-            style="bold" if row.vs_heft == best else None,
-        )
+        table.add_row(*cells(row), style="bold" if row.vs_heft == best else None)
     (console or Console()).print(table)

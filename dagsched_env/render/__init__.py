@@ -5,6 +5,7 @@ In reading order:
 - ``canvas``: what all matplotlib pictures share;
 - ``gantt``: Gantt charts as pictures;
 - ``page``: a Gantt chart as one interactive HTML page;
+- ``inline``: a Gantt chart as an element of any HTML page;
 - ``comparison``: a picture of a comparison of schedulers.
 """
 
@@ -13,10 +14,19 @@ from pathlib import Path
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
 from dagsched_env.render.gantt import gantt_figure, rgb_array, save_gantt
+from dagsched_env.render.inline import gantt_svg
 from dagsched_env.render.page import gantt_page, save_page
 from dagsched_env.schedule import Schedule
 
-__all__ = ["gantt_figure", "gantt_page", "rgb_array", "save", "save_gantt", "save_page"]
+__all__ = [
+    "gantt_figure",
+    "gantt_page",
+    "gantt_svg",
+    "rgb_array",
+    "save",
+    "save_gantt",
+    "save_page",
+]
 
 
 def save(schedule: Schedule, path: str | Path, instance: Instance | None = None) -> Path:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["gantt_figure", "require_fit", "rgb_array", "save_gantt"]
+__all__ = ["gantt_figure", "require_fit", "rgb_array", "save_gantt", "shorten"]
 
 BAR_HEIGHT = 0.76
 """Height of a task in units of a processor's row."""
@@ -158,7 +158,7 @@ def _draw_frame(axes: "Axes", chart: _Chart) -> None:
         axes.axhspan(row - 0.44, row + 0.44, color=LANE, linewidth=0, zorder=0)
     step = 1 if chart.row_inches > 0.15 else int(np.ceil(0.15 / chart.row_inches))
     shown = range(0, rows, step)
-    axes.set_yticks(list(shown), [_shorten(chart.row_names[row], 18) for row in shown])
+    axes.set_yticks(list(shown), [shorten(chart.row_names[row], 18) for row in shown])
     axes.set_xlabel(f"time · colour: {chart.colour_means}", color=QUIET, fontsize=9)
     axes.tick_params(length=0, labelsize=9, labelcolor=INK)
     axes.tick_params(axis="x", labelcolor=QUIET)
@@ -173,7 +173,7 @@ def _draw_frame(axes: "Axes", chart: _Chart) -> None:
 def _draw_title(axes: "Axes", chart: _Chart, schedule: Schedule, instance: Instance | None) -> None:
     """Name and algorithm on the left, figures on the right."""
     name = instance.name if instance is not None else None
-    subject = " · ".join(_shorten(part, 60) for part in (name, schedule.algorithm) if part)
+    subject = " · ".join(shorten(part, 60) for part in (name, schedule.algorithm) if part)
     placed, n = chart.tasks.size, schedule.processor.shape[0]
     figures = f"makespan {chart.makespan:g}"
     if placed < n:
@@ -234,5 +234,6 @@ def _fitting_label(name: str, points: float, room: float) -> str:
     return ""
 
 
-def _shorten(text: str, length: int) -> str:
+def shorten(text: str, length: int) -> str:
+    """The text, or its beginning with an ellipsis, in at most ``length`` characters."""
     return text if len(text) <= length else text[: length - 1] + "…"

@@ -112,6 +112,16 @@ def test_train_leaves_results_and_pictures(trained: tuple[Path, str]) -> None:
     assert [r["step"] for r in found if r["kind"] == "train"] == list(range(1, 7))
 
 
+def test_train_leaves_a_report(trained: tuple[Path, str]) -> None:
+    directory, output = trained
+    page = (directory / "report.html").read_text(encoding="utf-8")
+    assert f"report          {Path('run') / 'report.html'}" in output
+    assert "suite:heldout: 40 instances; search 5 simulations" in page
+    assert re.findall(r"<tr[^>]*><td>(\w+)", page.partition("Learning curve")[0]) == ROWS
+    assert page.count("<svg ") == 6
+    assert "<td>run.seed</td><td>5</td><td>0</td>" in page
+
+
 def test_flags_override_set_overrides_the_file(trained: tuple[Path, str]) -> None:
     directory, _ = trained
     saved = settings.load(directory / "config.toml")

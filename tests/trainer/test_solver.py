@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import aerl_trainer
 from aerl_trainer import checkpoint, solver
 from aerl_trainer.checkpoint import CheckpointError
-from aerl_trainer.evaluation import evaluate
+from aerl_trainer.evaluation import evaluate, examples
 from aerl_trainer.nn.evaluator import flat_weights
 from aerl_trainer.policies import Policy, load_policy
 from aerl_trainer.reporting import RunDirectory
@@ -328,13 +328,14 @@ def test_evaluation_table(trained: RunDirectory) -> None:
     policy = load_policy(trained.path)
     problems = [problem(12, 3, seed) for seed in range(4)]
     progress: list[tuple[int, int]] = []
-    rows = evaluate(
+    evaluation = evaluate(
         problems,
         policy,
         simulations=40,
         budget_s=0.01,
         progress=lambda done, total: progress.append((done, total)),
     )
+    rows = evaluation.rows
     assert [row.scheduler for row in rows[:5]] == [
         *("heft", "best_single", "portfolio", "policy", "policy_sampled_32")
     ]
@@ -350,6 +351,26 @@ def test_evaluation_table(trained: RunDirectory) -> None:
     for row in searches:
         assert row.losses == 0
         assert row.vs_portfolio <= 1.0
+    searched = next(row for row in rows if row.scheduler == "search_trained")
+    assert searched.vs_heft == evaluation.search_vs_heft.mean()
+
+
+def test_examples_are_the_extremes_of_the_table(trained: RunDirectory) -> None:
+    policy = load_policy(trained.path)
+    problems = [problem(12, 3, seed) for seed in range(4)]
+    evaluation = evaluate(problems, policy, simulations=40, budget_s=0.01, seed=3)
+    shown = examples(problems, evaluation, policy, simulations=40, seed=3)
+    assert [example.title for example in shown] == ["largest gain", "smallest gain"]
+    ratios = []
+    for example in shown:
+        for schedule in example.schedules.values():
+            schedule.validate(example.instance)
+        heft, _, searched = (schedule.makespan for schedule in example.schedules.values())
+        ratios.append(searched / heft)
+    assert ratios == [evaluation.search_vs_heft.min(), evaluation.search_vs_heft.max()]
+    alone = evaluate(problems[:1], policy, simulations=40, budget_s=0.01)
+    (only,) = examples(problems[:1], alone, policy, simulations=40)
+    assert (only.title, only.instance) == ("largest gain", problems[0])
 
 
 def test_the_package_offers_the_solver() -> None:

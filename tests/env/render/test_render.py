@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import re
 import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -15,7 +16,14 @@ pytest.importorskip("matplotlib")
 from dagsched_env.critical import critical_chain
 from dagsched_env.errors import DAGSchedError, InvalidScheduleError, MissingExtraError
 from dagsched_env.instance import Instance
-from dagsched_env.render import gantt_figure, gantt_page, rgb_array, save, save_gantt
+from dagsched_env.render import (
+    gantt_figure,
+    gantt_page,
+    gantt_svg,
+    rgb_array,
+    save,
+    save_gantt,
+)
 from dagsched_env.render.comparison import comparison_figure
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import heft
@@ -204,3 +212,48 @@ def test_comparison_figure() -> None:
     assert means == pytest.approx([0.9, 1.2])
     with pytest.raises(DAGSchedError, match="no finite ratios"):
         comparison_figure({"a": [np.inf]}, "heft")
+
+
+# -- the element of a page -----------------------------------------------------------------------
+
+
+def test_svg_shows_every_task_where_it_is(topcuoglu: Instance) -> None:
+    """One scale of time for all: the given horizon is at the right end of the lanes."""
+    schedule = heft(topcuoglu)
+    for horizon in (None, 160.0):
+        svg = ElementTree.fromstring(gantt_svg(schedule, topcuoglu, horizon))
+        boxes = svg.findall("rect")
+        lanes = [box for box in boxes if box.find("title") is None]
+        tasks = [box for box in boxes if box.find("title") is not None]
+        left, width = (float(lanes[0].attrib[key]) for key in ("x", "width"))
+        scale = width / (horizon or schedule.makespan)
+        ends = [float(box.attrib["x"]) + float(box.attrib["width"]) for box in tasks]
+        assert [float(box.attrib["x"]) for box in tasks] == pytest.approx(
+            list(left + scale * schedule.start), abs=0.01
+        )
+        assert ends == pytest.approx(list(left + scale * schedule.finish), abs=0.01)
+        rows = [float(lane.attrib["y"]) for lane in lanes]
+        assert [rows.index(float(box.attrib["y"])) for box in tasks] == list(schedule.processor)
+        assert {"P0", "P1", "P2", "0", "80"} <= {text.text for text in svg.findall("text")}
+
+
+def test_svg_escapes_names_and_shortens_those_of_processors() -> None:
+    instance = Instance(
+        [[1.0, 1.0]], [], [], task_names=["a<b>&"], processor_names=["<" * 30, "plain"]
+    )
+    svg = ElementTree.fromstring(gantt_svg(heft(instance), instance))
+    assert [title.text for title in svg.iter("title")] == ["a<b>&: 0 to 1"]
+    labels = [text.text or "" for text in svg.findall("text")]
+    assert "plain" in labels
+    assert any(re.fullmatch("<{3,10}…", label) for label in labels)
+
+
+def test_svg_of_many_processors_and_of_no_time() -> None:
+    wide = Instance(np.ones((3, 200)), [], [])
+    svg = ElementTree.fromstring(gantt_svg(heft(wide), wide))
+    assert float(svg.attrib["viewBox"].split()[3]) < 400
+    nothing = Instance([[0.0], [0.0]], [(0, 1)], [0.0])
+    svg = ElementTree.fromstring(gantt_svg(heft(nothing), nothing))
+    assert len(list(svg.iter("title"))) == 2
+    with pytest.raises(DAGSchedError, match="draw it with its own instance"):
+        gantt_svg(heft(nothing), wide)
