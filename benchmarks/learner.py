@@ -39,7 +39,13 @@ def draw_job(seed: int, config: Config) -> list[Experience]:
     instance = TopcuogluGenerator(n_tasks=n, n_processors=p, ccr=(0.5, 1.0, 2.0, 5.0))(rng)
     group = FastPolicy().sample(instance, config.search.min_trajectories, rng)
     trajectories = [
-        Trajectory(np.stack(np.divmod(actions, p), axis=1).astype(np.int32), (), (), makespan)
+        Trajectory(
+            actions=np.stack(np.divmod(actions, p), axis=1).astype(np.int32),
+            candidates=(),
+            policies=(),
+            probabilities=np.ones(len(actions)),
+            makespan=makespan,
+        )
         for actions, makespan in zip(group.actions, group.makespans.tolist(), strict=True)
     ]
     return make_experiences(instance, trajectories, config)

@@ -1,0 +1,49 @@
+"""A policy on the graphs of 100 tasks and more in the suite ``test``, against 23 schedulers.
+
+    python benchmarks/large_graphs.py [CHECKPOINT]
+
+CHECKPOINT is a run, a checkpoint in it, a file, or the name of a shipped policy, by default
+``default``. P-values are of the one-sided Wilcoxon signed-rank test on the logarithms of ratios.
+"""
+
+import argparse
+
+import numpy as np
+from scipy.stats import wilcoxon
+
+from aerl_trainer.policies import load_policy
+from dagsched_env import suites
+from dagsched_env.schedulers import CONSTRUCTIVE, SCHEDULERS
+
+LEAST_TASKS = 100
+SAMPLES = 32
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("checkpoint", nargs="?", default="default")
+    policy = load_policy(parser.parse_args().checkpoint).fast
+    instances = [i for i in suites.load("test") if i.n_tasks >= LEAST_TASKS]
+    tasks = np.array([instance.n_tasks for instance in instances])
+    rivals = {
+        name: np.array([SCHEDULERS[name](instance).makespan for instance in instances])
+        for name in CONSTRUCTIVE
+    }
+    portfolio = np.min(list(rivals.values()), axis=0)
+    greedy = np.array([policy.schedule(instance).makespan for instance in instances])
+    rng = np.random.default_rng(0)
+    sampled = np.array([policy.best_of(i, SAMPLES, rng).makespan for i in instances])
+    print("tasks  graphs  policy / HEFT  best of 32 / portfolio")
+    for size in [*sorted(set(tasks.tolist())), None]:
+        chosen = np.ones_like(tasks, dtype=bool) if size is None else tasks == size
+        one_pass = np.mean((greedy / rivals["heft"])[chosen])
+        best = np.mean((sampled / portfolio)[chosen])
+        print(f"{size or 'all':>5} {chosen.sum():7d} {one_pass:14.4f} {best:23.4f}")
+    print("policy / scheduler, p")
+    for name, values in sorted(rivals.items(), key=lambda item: -np.mean(greedy / item[1])):
+        p = wilcoxon(np.log(greedy / values), zero_method="pratt", alternative="less").pvalue
+        print(f"{name:16} {np.mean(greedy / values):8.4f} {p:8.1g}")
+
+
+if __name__ == "__main__":
+    main()
