@@ -2,7 +2,7 @@
 
 ``PairObservation`` turns the observation of ``DAGSched-v0`` into one row of features per action;
 ``PairPolicy`` is actor and critic on such rows. The cost of a step grows with the number of legal
-pairs, not with the padding, and what is learnt on small graphs applies to larger ones.
+pairs, not with the padding, and what is learned on small graphs applies to larger ones.
 """
 
 from collections.abc import Callable

@@ -38,6 +38,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "network": {"width": 8, "layers": 1},
     "policy": {"instances": 3, "schedules": 4, "decay_steps": 30},
     "learner": {
+        "groups": "both",
         "network": True,
         "batch_size": 4,
         "learning_rate": 0.003,
@@ -152,7 +153,7 @@ def search_worker(
     evaluator: Evaluator | None = None,
     explore: bool = False,
 ) -> SearchWorker:
-    """With leaves of its own; without an ``evaluator`` it goes by the hand-made prior."""
+    """With leaves of its own; without an ``evaluator`` it uses the hand-made prior."""
     return SearchWorker(
         actor,
         task,
