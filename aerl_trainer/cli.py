@@ -99,7 +99,7 @@ def train(
         seed: of all randomness.
         instances: the problems: files, folders, suite:NAME, family:NAME?parameter=value&...; "list"
             prints all families and their parameters. Parts of them are kept for validation and for
-            the tables at the end. Default: random graphs of growing size.
+            the tables at the end. Default: a mixture of families.
         validate: problems for validation, instead of a part of --instances.
         set: any setting, as in: --set search.budget=300 learner.learning_rate=0.0003
     """

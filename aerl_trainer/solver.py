@@ -27,10 +27,10 @@ __all__ = ["SolveResult", "solve"]
 DEFAULT_SIMULATIONS = 10_000
 AUTO = "auto"
 """The checkpoint that is chosen among the shipped ones."""
-SAMPLES, SAMPLES_AT_ONCE = 32, 4
+SAMPLES = 32
 """Schedules that a policy draws before the search."""
-SAMPLES_SHARE = 0.1
-"""Most of a time budget that they take."""
+CHOICE_SHARE, SAMPLES_SHARE = 0.05, 0.1
+"""Most of a time budget that the choice of a policy and its samples take."""
 SEARCH_SHARE = 0.05
 """Of a time budget; the rest anneals the schedule that the tree has found."""
 MOVES_PER_SIMULATION = 20
@@ -109,7 +109,7 @@ def solve(
     _check(budget_s, simulations, actors)
     started = time.perf_counter()
     clock = _Clock(None if budget_s is None else started + budget_s, anneal)
-    name, policy = _policy_of(checkpoint, instance)
+    name, policy = _policy_of(checkpoint, instance, clock.left_s)
     known = best_of_portfolio(instance)
     if policy is not None:
         sampled = _sample(instance, policy, clock.left_s, seed)
@@ -172,33 +172,35 @@ class _Clock:
 
 
 def _policy_of(
-    checkpoint: str | Path | Policy | None, instance: Instance
+    checkpoint: str | Path | Policy | None, instance: Instance, left_s: float | None
 ) -> tuple[str | None, Policy | None]:
     """What is to guide the search, and its name."""
     if checkpoint is None or isinstance(checkpoint, Policy):
         return "as given" if checkpoint else None, checkpoint
     if checkpoint == AUTO:
-        makespans = {
-            name: shipped_policy(name).schedule(instance).makespan for name in shipped_names()
-        }
-        checkpoint = min(makespans, key=lambda name: makespans[name])
+        checkpoint = _choose_shipped(instance, left_s)
     return str(checkpoint), load_policy(checkpoint)
 
 
-def _sample(instance: Instance, policy: Policy, left_s: float | None, seed: int) -> Schedule:
-    """The best of the policy's greedy schedule and its samples.
-
-    Where time is the budget, the samples have a tenth of it at most.
-    """
-    end = None if left_s is None else time.perf_counter() + SAMPLES_SHARE * left_s
-    rng = generator(seed, "samples")
-    best = policy.fast.schedule(instance)
-    for _ in range(SAMPLES // SAMPLES_AT_ONCE):
-        if end is not None and time.perf_counter() >= end:
+def _choose_shipped(instance: Instance, left_s: float | None) -> str:
+    """The shipped policy whose greedy schedule is shortest, of those for which there is time."""
+    end = math.inf if left_s is None else time.perf_counter() + CHOICE_SHARE * left_s
+    makespans: dict[str, float] = {}
+    for name in shipped_names():
+        if makespans and time.perf_counter() >= end:
             break
-        found = policy.fast.best_of(instance, SAMPLES_AT_ONCE, rng)
-        best = min(best, found, key=lambda schedule: schedule.makespan)
-    return best
+        makespans[name] = shipped_policy(name).schedule(instance).makespan
+    return min(makespans, key=lambda name: makespans[name])
+
+
+def _sample(instance: Instance, policy: Policy, left_s: float | None, seed: int) -> Schedule:
+    """The best of the policy's greedy schedule and its samples, for which there is time."""
+    return policy.fast.best_of(
+        instance,
+        SAMPLES,
+        generator(seed, "samples"),
+        budget_s=None if left_s is None else SAMPLES_SHARE * left_s,
+    )
 
 
 def _search_by_itself(

@@ -45,6 +45,8 @@ class PolicyContext(NamedTuple):
     relative_comp: Floats  # [n, p] execution time / mean of the task; 1 where that is 0
     slowness: Floats  # [p] its mean over the tasks that the processor can run; 0 if there is none
     heirs: Ints  # [n, HEIRS] edges to the most critical successors, best first; -1 for none
+    through: Floats  # [n, p] execution time + OCT; inf where not eligible (time)
+    logs: Floats  # log(1 + i) for every i up to the largest number of successors
 
 
 class PolicyWorkspace(NamedTuple):
@@ -53,17 +55,24 @@ class PolicyWorkspace(NamedTuple):
     state: StateArrays
     order: Ints  # [n] the ready tasks by decreasing rank_u; equal ones by number
     first: Floats  # [1] least EFT of all ready tasks (time)
+    available: Floats  # [p] when the last task on a processor ends (time)
     arrival: Floats  # [p] of the inputs of one task (time)
     start: Floats  # [n, p] EST of a ready task; inf where not eligible (time)
+    finish: Floats  # [n, p] EFT of a ready task; inf where not eligible (time)
     total: Floats  # [n, p] EFT + OCT of a ready task; inf where not eligible (time)
     gap: Floats  # [n, p] idle time before a ready task (time)
     least_start: Floats  # [n] of a ready task over the processors (time)
     least_finish: Floats  # [n]
+    next_finish: Floats  # [n] the second smallest, which may be equal; inf for one processor
     least_total: Floats  # [n]
+    next_total: Floats  # [n]
     placed_data: Floats  # [n, p] input data of a task that lies on a processor
     load: Floats  # [p] execution time placed
     known: Floats  # [n, p] arrival of the inputs of a task that are placed (time)
+    least_known: Floats  # [n] its minimum over the eligible processors
     actions: Ints  # [K] task * p + processor of the pairs that are scored
+    tasks: Ints  # [K]
+    processors: Ints  # [K]
     delays: Floats  # [K] their prior, with the sign changed and in units of S
     values: Floats  # [K] logits / s
     logits: Floats  # [K]
@@ -114,6 +123,8 @@ def _make_context(instance: Instance) -> PolicyContext:
         slowness=np.sum(relative_comp, axis=0, where=eligible)
         / np.maximum(eligible.sum(axis=0), 1),
         heirs=heirs,
+        through=np.where(eligible, g.comp + c.oct, np.inf),
+        logs=np.log1p(np.arange(int(np.diff(g.succ_ptr).max()) + 1)),
     )
 
 
@@ -153,17 +164,24 @@ def allocate_policy(n: int, p: int, width: int = SHORT_LIST) -> PolicyWorkspace:
         state=allocate_state(n, p),
         order=np.zeros(n, dtype=np.int64),
         first=np.zeros(1),
+        available=np.zeros(p),
         arrival=np.zeros(p),
         start=np.zeros((n, p)),
+        finish=np.zeros((n, p)),
         total=np.zeros((n, p)),
         gap=np.zeros((n, p)),
         least_start=np.zeros(n),
         least_finish=np.zeros(n),
+        next_finish=np.zeros(n),
         least_total=np.zeros(n),
+        next_total=np.zeros(n),
         placed_data=np.zeros((n, p)),
         load=np.zeros(p),
         known=np.zeros((n, p)),
+        least_known=np.zeros(n),
         actions=np.zeros(width, dtype=np.int64),
+        tasks=np.zeros(width, dtype=np.int64),
+        processors=np.zeros(width, dtype=np.int64),
         delays=np.zeros(width),
         values=np.zeros(width),
         logits=np.zeros(width),

@@ -2,6 +2,7 @@
 
 import math
 import threading
+import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -9,7 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from aerl_trainer.policy.context import PolicyWorkspace, allocate_policy, policy_context
-from aerl_trainer.policy.rollout import GREEDY, choose, grade_group, roll_out, roll_out_group
+from aerl_trainer.policy.rollout import (
+    GREEDY,
+    draw,
+    grade_group,
+    most_probable,
+    roll_out,
+    roll_out_group,
+)
 from aerl_trainer.policy.scoring import begin, score, short_list
 from aerl_trainer.policy.weights import N_WEIGHTS, SCALE, Weights, initial_weights
 from dagsched_env.errors import DAGSchedError
@@ -23,6 +31,8 @@ __all__ = ["VARIETY", "FastPolicy", "RankGroup"]
 
 VARIETY = 2.0
 """Temperature at which the best of several samples of a trained policy is best."""
+AT_ONCE = 8
+"""Schedules that are sampled between two looks at the clock."""
 
 
 class RankGroup(NamedTuple):
@@ -71,28 +81,40 @@ class FastPolicy:
         begin(f, w, s)
         count = short_list(f, w, s)
         score(f, w, s, self.weights, count)
-        k = choose(w, count, GREEDY if rng is None else rng.random())
+        k = most_probable(w, count) if rng is None else draw(w, count, rng.random())
         return divmod(int(w.actions[k]), state.instance.n_processors)
 
     def schedule(self, instance: Instance) -> Schedule:
         """One greedy pass: the most probable pair in every state."""
         return self._schedule(instance, np.full(instance.n_tasks, GREEDY))
 
-    def best_of(self, instance: Instance, k: int, rng: np.random.Generator) -> Schedule:
+    def best_of(
+        self,
+        instance: Instance,
+        k: int,
+        rng: np.random.Generator,
+        *,
+        budget_s: float | None = None,
+    ) -> Schedule:
         """The shortest of the greedy schedule and k that are sampled at temperature ``VARIETY``.
 
         Args:
             instance: the problem.
             k: schedules to sample, ≥ 1.
             rng: of the samples.
+            budget_s: begin no more samples after this time; the greedy schedule is always made.
         """
-        greedy, varied = self.schedule(instance), self.softened(VARIETY)
-        uniforms = rng.random((k, instance.n_tasks))
-        makespans = varied._roll_out(instance, uniforms, gradients=False).makespans
-        best = int(np.argmin(makespans))
-        if greedy.makespan <= makespans[best]:
-            return greedy
-        return varied._schedule(instance, uniforms[best])
+        end = math.inf if budget_s is None else time.perf_counter() + budget_s
+        best, varied = self.schedule(instance), self.softened(VARIETY)
+        for first in range(0, k, AT_ONCE):
+            if time.perf_counter() >= end:
+                break
+            uniforms = rng.random((min(AT_ONCE, k - first), instance.n_tasks))
+            makespans = varied._roll_out(instance, uniforms, gradients=False).makespans
+            shortest = int(np.argmin(makespans))
+            if makespans[shortest] < best.makespan:
+                best = varied._schedule(instance, uniforms[shortest])
+        return best
 
     def softened(self, temperature: float) -> "FastPolicy":
         """The same policy with its logits divided by a temperature > 0: its samples vary more."""

@@ -21,7 +21,15 @@ from dagsched_env.kernels.arrays import Floats, Ints, StateArrays
 from dagsched_env.kernels.jit import borrowing, embedded
 from dagsched_env.kernels.state.transitions import clear, place
 
-__all__ = ["GREEDY", "choose", "grade_group", "roll_out", "roll_out_group"]
+__all__ = [
+    "GREEDY",
+    "draw",
+    "grade_group",
+    "most_probable",
+    "normalise",
+    "roll_out",
+    "roll_out_group",
+]
 
 GREEDY = -1.0
 """In place of a random number: the most probable pair."""
@@ -83,8 +91,8 @@ def roll_out(
         s: the partial schedule; completed.
         weights: of the policy.
         uniforms: ``[n]`` a number for each placement of the schedule, in [0, 1), or ``GREEDY``.
-        gradient: ``[1, N_WEIGHTS]`` the gradient of the log-probability is added; ``[0, …]`` leaves
-            it out.
+        gradient: ``[1, N_WEIGHTS]`` the gradient of the log-probability is added, without
+            ``GREEDY``; ``[0, …]`` leaves it out.
 
     Returns:
         The makespan (time).
@@ -94,8 +102,12 @@ def roll_out(
     while s.counts[1] > 0:
         count = short_list(f, w, s)
         score(f, w, s, weights, count)
-        k = choose(w, count, uniforms[s.counts[0]])
-        w.probability[s.counts[0]] = w.logits[k]
+        uniform = uniforms[s.counts[0]]
+        if uniform < 0.0:
+            k, w.probability[s.counts[0]] = most_probable(w, count), 1.0
+        else:
+            k = draw(w, count, uniform)
+            w.probability[s.counts[0]] = w.logits[k]
         if gradient.shape[0] > 0:
             _add_gradient(w, weights, count, k, 1.0, gradient)
         task, q = w.actions[k] // p, w.actions[k] % p
@@ -138,7 +150,7 @@ def grade_group(
         for i in range(actions.shape[1]):
             count = short_list(f, w, s)
             score(f, w, s, weights, count)
-            choose(w, count, GREEDY)
+            normalise(w, count)
             for j in range(count):
                 if w.actions[j] == actions[k, i]:
                     ratio = min(clip, w.logits[j] / probabilities[k, i])
@@ -150,36 +162,46 @@ def grade_group(
 
 
 @embedded
-def choose(w: PolicyWorkspace, count: int, uniform: float) -> int:
-    """Turn the logits of the short list into probabilities, and draw a pair.
-
-    Args:
-        w: its ``logits`` become probabilities.
-        count: length of the short list.
-        uniform: in [0, 1), or ``GREEDY``.
-
-    Returns:
-        Its place in the short list.
-    """
-    best, total = 0, 0.0
+def most_probable(w: PolicyWorkspace, count: int) -> int:
+    """The place in the short list of the highest logit; the first of equal ones."""
+    best = 0
     for k in range(1, count):
         if w.logits[k] > w.logits[best]:
             best = k
-    highest = w.logits[best]
+    return best
+
+
+@embedded
+def normalise(w: PolicyWorkspace, count: int) -> None:
+    """Turn the logits of the short list into probabilities."""
+    highest, total = w.logits[most_probable(w, count)], 0.0
     for k in range(count):
         below = w.logits[k] - highest
         w.logits[k] = math.exp(below) if below > NEGLIGIBLE else 0.0
         total += w.logits[k]
     for k in range(count):
         w.logits[k] /= total
-    if uniform < 0.0:
-        return best
+
+
+@embedded
+def draw(w: PolicyWorkspace, count: int, uniform: float) -> int:
+    """Normalise the logits of the short list, and draw a pair.
+
+    Args:
+        w: its ``logits`` become probabilities.
+        count: length of the short list.
+        uniform: in [0, 1).
+
+    Returns:
+        Its place in the short list.
+    """
+    normalise(w, count)
     left = uniform
     for k in range(count):
         left -= w.logits[k]
         if left < 0.0:
             return k
-    return best
+    return most_probable(w, count)  # rounding
 
 
 @embedded

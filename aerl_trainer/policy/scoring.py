@@ -82,7 +82,11 @@ def begin(f: PolicyContext, w: PolicyWorkspace, s: StateArrays) -> None:
     n, p = g.comp.shape
     for q in range(p):
         w.load[q] = 0.0
-        for t in range(n):
+        count = s.slot_count[q]
+        w.available[q] = s.slot_finish[q, count - 1] if count > 0 else 0.0
+    for t in range(n):
+        w.least_known[t] = 0.0
+        for q in range(p):
             w.placed_data[t, q] = 0.0
             w.known[t, q] = 0.0
     for i in range(s.counts[0]):
@@ -106,6 +110,7 @@ def follow(
     """
     _count_in(f, w, s, task, q)
     placed_start, placed_finish = s.start[task], s.finish[task]
+    w.available[q] = max(w.available[q], placed_finish)
     _unlist(w, task, before)
     first = np.inf
     for i in range(before - 1):
@@ -113,7 +118,7 @@ def follow(
         start = w.start[t, q]
         left = start - placed_finish
         # Of two tasks without duration one is behind the other. No branches but the rare ones.
-        if (left < 0.0) & (start + f.c.g.comp[t, q] > placed_start):
+        if (left < 0.0) & (w.finish[t, q] > placed_start):
             _put_off(f, w, s, t, q, placed_finish)
         elif (left >= 0.0) & (left < w.gap[t, q]):
             w.gap[t, q] = left
@@ -151,6 +156,7 @@ def short_list(f: PolicyContext, w: PolicyWorkspace, s: StateArrays) -> int:
                     limit = w.delays[SHORT_LIST - 1]
     for k in range(kept):
         w.delays[k] /= f.step
+        w.tasks[k], w.processors[k] = divmod(w.actions[k], p)
     return kept
 
 
@@ -175,7 +181,7 @@ def take_pairs(
     top = f.c.rank_u[w.order[0]]
     for k in range(count):
         t, q = actions[k] // p, actions[k] % p
-        w.actions[k] = actions[k]
+        w.actions[k], w.tasks[k], w.processors[k] = actions[k], t, q
         w.delays[k] = (w.total[t, q] - w.least_total[t] + top - f.c.rank_u[t]) / f.step
 
 
@@ -226,20 +232,18 @@ def _describe(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, count: int) 
     top, load, available = c.rank_u[w.order[0]], 0.0, np.inf
     for q in range(p):
         load += w.load[q]
-        available = min(available, _available(s, q))
+        available = min(available, w.available[q])
     crowd = math.log(s.counts[1] / p)
     for k in range(count):
-        t = w.actions[k] // p
-        q = w.actions[k] - t * p
-        cost, x = c.g.comp[t, q], w.x[k]
-        finish = w.start[t, q] + cost
+        t, q, x = w.tasks[k], w.processors[k], w.x[k]
+        cost, finish, total = c.g.comp[t, q], w.finish[t, q], w.total[t, q]
         near, opened = 0.0, 0
         for e in range(c.g.succ_ptr[t], c.g.succ_ptr[t + 1]):
             child = c.g.succ_task[e]
             near += w.placed_data[child, q]
             opened += s.missing[child] == 1
         x[EFT_DELAY] = (finish - w.least_finish[t]) * unit
-        x[PATH_DELAY] = (w.total[t, q] - w.least_total[t]) * unit
+        x[PATH_DELAY] = (total - w.least_total[t]) * unit
         x[COMP_EXCESS] = (cost - c.g.min_comp[t]) * unit
         x[EST_DELAY] = (w.start[t, q] - w.least_start[t]) * unit
         x[RANK_LAG] = (top - c.rank_u[t]) * unit
@@ -256,71 +260,49 @@ def _describe(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, count: int) 
         x[PARALLELISM] = f.parallelism
         x[PLACED] = s.counts[0] / n
         x[URGENCY] = (w.least_finish[t] - w.first[0]) * unit
-        x[OPENS] = math.log(1.0 + opened)
+        x[OPENS] = f.logs[opened]
         x[CROWD] = crowd
-        x[BUSY] = (_available(s, q) - available) * unit
-        x[INSERTED] = max(0.0, _available(s, q) - w.start[t, q]) * unit
-        x[LOG_OUT] = math.log(1.0 + c.g.succ_ptr[t + 1] - c.g.succ_ptr[t])
+        x[BUSY] = (w.available[q] - available) * unit
+        x[INSERTED] = max(0.0, w.available[q] - w.start[t, q]) * unit
+        x[LOG_OUT] = f.logs[c.g.succ_ptr[t + 1] - c.g.succ_ptr[t]]
         x[RELATIVE_COMP] = f.relative_comp[t, q]
         x[SLOWNESS] = f.slowness[q]
-        _look_aside(f, w, t, q, x)
-        _look_ahead(f, w, s, t, q, x)
+        # Of the other processors: the least one, which is the next one where this is the least.
+        other_finish = w.least_finish[t] if finish > w.least_finish[t] else w.next_finish[t]
+        other_total = w.least_total[t] if total > w.least_total[t] else w.next_total[t]
+        x[ADVANTAGE] = min((other_finish - finish) * unit, 1.0)
+        x[PATH_ADVANTAGE] = min((other_total - total) * unit, 1.0)
+        x[CHILD_DELAY] = max(0.0, _look_ahead(f, w, t, q, finish) - total) * unit
+        x[CHILD_WAIT] = 0.0
+        if f.heirs[t, 0] >= 0:
+            known = w.least_known[c.g.succ_task[f.heirs[t, 0]]]
+            x[CHILD_WAIT] = max(0.0, known - finish) * unit
     for k in range(count):
-        t, q, rival = w.actions[k] // p, w.actions[k] % p, 0.0
+        rival, t, q = np.float32(0.0), w.tasks[k], w.processors[k]
         for i in range(count):
-            if w.actions[i] % p == q and w.actions[i] // p != t:
-                rival = max(rival, w.x[i, PATH_ADVANTAGE])
+            wanted = (w.processors[i] == q) & (w.tasks[i] != t)
+            rival = max(rival, wanted * w.x[i, PATH_ADVANTAGE])
         w.x[k, RIVAL] = rival
 
 
-@inlined
-def _available(s: StateArrays, q: int) -> float:
-    """When the last task on a processor ends (time)."""
-    count = s.slot_count[q]
-    return float(s.slot_finish[q, count - 1]) if count > 0 else 0.0
-
-
 @borrowing
-def _look_aside(f: PolicyContext, w: PolicyWorkspace, t: int, q: int, x: FeatureRow) -> None:
-    """What the task would lose on any other processor."""
-    c = f.c
-    finish, total = np.inf, np.inf
-    for other in range(c.g.comp.shape[1]):
-        if other != q:
-            finish = min(finish, w.start[t, other] + c.g.comp[t, other])
-            total = min(total, w.total[t, other])
-    end = w.start[t, q] + c.g.comp[t, q]
-    x[ADVANTAGE] = min((finish - end) / f.step, 1.0)
-    x[PATH_ADVANTAGE] = min((total - w.total[t, q]) / f.step, 1.0)
+def _look_ahead(f: PolicyContext, w: PolicyWorkspace, t: int, q: int, finish: float) -> float:
+    """The longest path through a critical successor, on its best processor.
 
-
-@borrowing
-def _look_ahead(
-    f: PolicyContext, w: PolicyWorkspace, s: StateArrays, t: int, q: int, x: FeatureRow
-) -> None:
-    """What the pair means for the critical successors, given the inputs that are placed."""
-    c, g = f.c, f.c.g
-    finish = w.start[t, q] + g.comp[t, q]
-    total = ahead = finish + c.oct[t, q]
-    wait = 0.0
+    Given the inputs that are placed, and that the task ends on q at ``finish`` (time).
+    """
+    g, ahead = f.c.g, 0.0
     for i in range(HEIRS):
         e = f.heirs[t, i]
         if e < 0:
             break
-        child = g.succ_task[e]
-        least, known = np.inf, np.inf
+        child, data, least = g.succ_task[e], g.succ_data[e], np.inf
         for other in range(g.comp.shape[1]):
-            if g.comp[child, other] == np.inf:
-                continue
-            sent = finish + communication(g, g.succ_data[e], q, other)
-            start = max(sent, w.known[child, other], _available(s, other))
-            least = min(least, start + g.comp[child, other] + c.oct[child, other])
-            known = min(known, w.known[child, other])
+            sent = finish + communication(g, data, q, other)
+            start = max(sent, w.known[child, other], w.available[other])
+            least = min(least, start + f.through[child, other])
         ahead = max(ahead, least)
-        if i == 0:
-            wait = max(0.0, known - finish)
-    x[CHILD_DELAY] = (ahead - total) / f.step
-    x[CHILD_WAIT] = wait / f.step
+    return ahead
 
 
 @borrowing
@@ -331,9 +313,13 @@ def _count_in(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, task: int, q
     for e in range(g.succ_ptr[task], g.succ_ptr[task + 1]):
         child = g.succ_task[e]
         w.placed_data[child, q] += g.succ_data[e]
+        least = np.inf
         for other in range(g.comp.shape[1]):
             arrival = s.finish[task] + communication(g, g.succ_data[e], q, other)
             w.known[child, other] = max(w.known[child, other], arrival)
+            if g.comp[child, other] < np.inf:
+                least = min(least, w.known[child, other])
+        w.least_known[child] = least
 
 
 @borrowing
@@ -360,7 +346,7 @@ def _open(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, t: int) -> None:
             sent = communication(g, g.pred_data[e], s.processor[u], q)
             w.arrival[q] = max(w.arrival[q], s.finish[u] + sent)
     for q in range(p):
-        w.start[t, q] = w.total[t, q] = np.inf
+        w.start[t, q] = w.finish[t, q] = w.total[t, q] = np.inf
         if g.comp[t, q] < np.inf:
             _fit(f, w, s, t, q, w.arrival[q])
     _summarise(f, w, t)
@@ -371,13 +357,13 @@ def _put_off(
     f: PolicyContext, w: PolicyWorkspace, s: StateArrays, t: int, q: int, earliest: float
 ) -> None:
     """The place of a ready task has been taken: it starts at ``earliest`` or later."""
-    start, total = w.start[t, q], w.total[t, q]
+    among_least = (
+        w.start[t, q] == w.least_start[t]
+        or w.finish[t, q] <= w.next_finish[t]
+        or w.total[t, q] <= w.next_total[t]
+    )
     _fit(f, w, s, t, q, earliest)
-    if (
-        start == w.least_start[t]
-        or start + f.c.g.comp[t, q] == w.least_finish[t]
-        or total == w.least_total[t]
-    ):
+    if among_least:
         _summarise(f, w, t)
 
 
@@ -388,20 +374,24 @@ def _fit(
     """Start of a ready task on an eligible processor, and the gap before it."""
     cost = f.c.g.comp[t, q]
     index, start = earliest_slot(s, q, earliest, cost, INSERTION)
-    w.start[t, q] = start
+    w.start[t, q], w.finish[t, q] = start, start + cost
     w.total[t, q] = start + cost + f.c.oct[t, q]
     w.gap[t, q] = start - (s.slot_finish[q, index - 1] if index > 0 else 0.0)
 
 
 @borrowing
 def _summarise(f: PolicyContext, w: PolicyWorkspace, t: int) -> None:
-    """The least times of a ready task over its processors."""
+    """The least times of a ready task over its processors, and the next ones."""
     start, finish, total = np.inf, np.inf, np.inf
+    next_finish, next_total = np.inf, np.inf
     for q in range(f.c.g.comp.shape[1]):
         start = min(start, w.start[t, q])
-        finish = min(finish, w.start[t, q] + f.c.g.comp[t, q])
+        next_finish = min(next_finish, max(finish, w.finish[t, q]))
+        finish = min(finish, w.finish[t, q])
+        next_total = min(next_total, max(total, w.total[t, q]))
         total = min(total, w.total[t, q])
     w.least_start[t], w.least_finish[t], w.least_total[t] = start, finish, total
+    w.next_finish[t], w.next_total[t] = next_finish, next_total
 
 
 @borrowing

@@ -10,7 +10,7 @@ from aerl_trainer.encoding.features import index_of, names_of
 from aerl_trainer.learning.policy_gradient import PolicyGradient
 from aerl_trainer.policy.context import PATH, SHORT_LIST, allocate_policy, policy_context
 from aerl_trainer.policy.fast import FastPolicy
-from aerl_trainer.policy.rollout import GREEDY, choose
+from aerl_trainer.policy.rollout import draw, most_probable
 from aerl_trainer.policy.scoring import begin, follow, score, short_list
 from aerl_trainer.policy.weights import (
     BIAS,
@@ -274,10 +274,10 @@ def test_pairs_are_drawn_by_their_probabilities() -> None:
     counts = np.zeros(3)
     for uniform in (np.arange(1000) + 0.5) / 1000:
         w.logits[:3] = logits
-        counts[choose(w, 3, float(uniform))] += 1
+        counts[draw(w, 3, float(uniform))] += 1
     assert counts.tolist() == [500, 300, 200]
     w.logits[:3] = logits[::-1]
-    assert choose(w, 3, GREEDY) == 2
+    assert most_probable(w, 3) == 2
 
 
 @given(instances(max_tasks=10, max_processors=4), st.integers(0, 2**32 - 1))
