@@ -1,0 +1,46 @@
+"""All settings of AERL-DS: nested frozen dataclasses that validate themselves.
+
+A TOML file with the same nesting overrides the defaults; an empty file is the defaults.
+
+In reading order:
+
+- ``checks``: the error, and what a section checks its values with
+- ``search``: the tree and its simulations
+- ``learning``: the fast policy, the network, replay, and what is learned from
+- ``mixture``: the problems of a run that names none
+- ``curriculum``: which problems, and when the next ones
+- ``run``: inference, validation, processes and duration
+- ``whole``: all sections together, read from TOML and written as plain values
+"""
+
+from aerl_trainer.config.checks import ConfigError
+from aerl_trainer.config.curriculum import CurriculumConfig, LevelConfig
+from aerl_trainer.config.learning import (
+    LearnerConfig,
+    NetworkConfig,
+    PolicyConfig,
+    ReplayConfig,
+)
+from aerl_trainer.config.mixture import MIXTURE
+from aerl_trainer.config.run import InferenceConfig, RunConfig, ValidatorConfig
+from aerl_trainer.config.search import SearchConfig
+from aerl_trainer.config.whole import Config, from_dict, load, to_dict
+
+__all__ = [
+    "MIXTURE",
+    "Config",
+    "ConfigError",
+    "CurriculumConfig",
+    "InferenceConfig",
+    "LearnerConfig",
+    "LevelConfig",
+    "NetworkConfig",
+    "PolicyConfig",
+    "ReplayConfig",
+    "RunConfig",
+    "SearchConfig",
+    "ValidatorConfig",
+    "from_dict",
+    "load",
+    "to_dict",
+]

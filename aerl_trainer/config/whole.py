@@ -1,0 +1,102 @@
+"""All sections together: read from TOML, written as plain values."""
+
+import dataclasses
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from aerl_trainer.config.checks import ConfigError, fits
+from aerl_trainer.config.curriculum import CurriculumConfig, LevelConfig
+from aerl_trainer.config.learning import (
+    LearnerConfig,
+    NetworkConfig,
+    PolicyConfig,
+    ReplayConfig,
+)
+from aerl_trainer.config.run import InferenceConfig, RunConfig, ValidatorConfig
+from aerl_trainer.config.search import SearchConfig
+
+__all__ = ["Config", "from_dict", "load", "to_dict"]
+
+
+@dataclass(frozen=True)
+class Config:
+    """Everything that defines a run."""
+
+    policy: PolicyConfig = field(default_factory=PolicyConfig)
+    search: SearchConfig = field(default_factory=SearchConfig)
+    inference: InferenceConfig = field(default_factory=InferenceConfig)
+    network: NetworkConfig = field(default_factory=NetworkConfig)
+    learner: LearnerConfig = field(default_factory=LearnerConfig)
+    replay: ReplayConfig = field(default_factory=ReplayConfig)
+    curriculum: CurriculumConfig = field(default_factory=CurriculumConfig)
+    validator: ValidatorConfig = field(default_factory=ValidatorConfig)
+    run: RunConfig = field(default_factory=RunConfig)
+
+    @property
+    def has_jobs(self) -> bool:
+        """Actors search trees during training: something learns from them."""
+        return self.learner.network or self.learner.groups != "rollouts"
+
+
+def load(path: Path) -> Config:
+    """Read a TOML file; sections and keys that it leaves out keep their defaults.
+
+    Raises:
+        ConfigError: no such file, no TOML, an unknown key, a wrong type or a value out of range.
+    """
+    try:
+        record = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{path}: {error}") from None
+    try:
+        return from_dict(record)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def to_dict(config: Config) -> dict[str, Any]:
+    """Nested plain values, as TOML and JSON take them; ``from_dict`` reads them back."""
+    return dataclasses.asdict(config)
+
+
+def from_dict(record: dict[str, Any]) -> Config:
+    """The inverse of ``to_dict``; raises ConfigError as ``load`` does."""
+    sections = {section.name: section for section in dataclasses.fields(Config)}
+    hints = get_type_hints(Config)
+    values = {}
+    for name, content in record.items():
+        if name not in sections:
+            raise ConfigError(f"unknown section [{name}]; there are {', '.join(sections)}")
+        if not isinstance(content, dict):
+            raise ConfigError(f"[{name}] is not a table")
+        values[name] = _section(hints[name], name, content)
+    return Config(**values)
+
+
+def _section(cls: Any, name: str, content: dict[str, Any]) -> Any:
+    hints = get_type_hints(cls)
+    for key, value in content.items():
+        if key not in hints:
+            raise ConfigError(f"unknown key {name}.{key}; there are {', '.join(hints)}")
+        if not fits(value, getattr(cls, key, None)):
+            raise ConfigError(f"{name}.{key} is {value!r}, of a wrong type")
+    content = {key: _tuples(value) for key, value in content.items()}
+    if cls is CurriculumConfig and "levels" in content:
+        content["levels"] = tuple(_level(level) for level in content["levels"])
+    try:
+        return cls(**content)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"[{name}] {error}") from None
+
+
+def _level(content: object) -> LevelConfig:
+    if not isinstance(content, dict):
+        raise ConfigError(f"curriculum.levels holds {content!r}, which is not a table")
+    level: LevelConfig = _section(LevelConfig, "curriculum.levels", content)
+    return level
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(item) for item in value) if isinstance(value, list | tuple) else value
