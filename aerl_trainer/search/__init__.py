@@ -6,6 +6,7 @@ In reading order:
 - ``tree``: the tree as a struct of arrays
 - ``selection``: which edge of a node a simulation follows
 - ``leaves``: a mini-batch of leaves between selection and backup
+- ``preparation``: a mini-batch before it is evaluated: states, bounds, rollouts
 - ``answers``: from an evaluator's answers to priors and values
 - ``simulation``: select, expand, back up
 - ``shared_tree``: the tree with its lock, the one way to write to it, and its incumbent
