@@ -11,6 +11,7 @@ The problems that SPECs name are in three parts, and equal problems are never in
 - SPECs of ``validate`` are the validation set; its problems are not trained on.
 """
 
+import hashlib
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -68,8 +69,11 @@ class Problems:
         self.max_tasks = Mixture(self._draws).max_tasks
         """No problem for training has more tasks; None where a function does not state it."""
         named = [i for i, level in enumerate(levels) if level.has_specs]
+        chosen = {i: _resolved(levels[i].validate, functions or {}) for i in named}
+        files = _prints(i for draws in (*self._members, *chosen.values()) for i in _listed(draws))
+        self.fingerprint = hashlib.sha256("\n".join(sorted(files)).encode()).hexdigest()
+        """Of all problems that files and suites gave: a run that goes on needs the same ones."""
         if named:
-            chosen = {i: _resolved(levels[i].validate, functions or {}) for i in named}
             self._split([i for i in named if levels[i].instances], chosen)
 
     def draw(self, level: int, rng: np.random.Generator) -> Instance:

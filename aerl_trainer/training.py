@@ -171,7 +171,7 @@ class _Run:
             self._step(min(1.0, self.steps / steps if steps else spent / duration))
         else:
             if not stop.requested:
-                self._validate()  # the last steps are the smallest, and the best
+                self._validate(at_end=True)  # the last steps are the smallest, and the best
         if self._thread is not None:
             self._thread.stop()  # the job in its hands belongs to this run
 
@@ -182,6 +182,7 @@ class _Run:
             "config": settings.to_dict(self.config),
             "rollout_weight": 1.0 if self.learner is None else self.learner.rollout_weight,
             "policy_gradient": record,
+            "problems": self.curriculum.problems.fingerprint,
             "curriculum": self.curriculum.state_dict(),
             "lifecycle": self.lifecycle.state_dict(),
             "time_s": self.observer.elapsed_s,
@@ -205,6 +206,12 @@ class _Run:
         previous = self.directory.checkpoints / "previous"
         saved = checkpoint.load_or_previous(source, previous, self.observer.say)
         state = saved.state
+        problems = self.curriculum.problems.fingerprint
+        if state.get("problems", problems) != problems:
+            raise DAGSchedError(
+                f"{source}: the problems of the run have changed since it was saved: put the files "
+                "back, or begin a new run"
+            )
         if self.learner is not None:
             self.learner.restore(saved)
         arrays = {k: v.numpy() for k, v in saved.tensors["policy_gradient"].items()}
@@ -256,11 +263,11 @@ class _Run:
         if self.learner is not None:
             self.lifecycle.publish(self.learner.weights(), self.steps + PUBLISHED_AT_START)
 
-    def _validate(self) -> None:
+    def _validate(self, *, at_end: bool = False) -> None:
         """Put better weights to use; judge them; promote the curriculum; keep the best."""
         level, candidate = self.curriculum.level, self.gradient.policy
         accepted = self.steps > 0 and self.validator.accepts(
-            candidate, self.policy, level=level, step=self.steps
+            candidate, self.policy, level=level, step=self.steps, at_end=at_end
         )
         if accepted:
             self.policy = candidate

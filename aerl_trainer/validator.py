@@ -28,10 +28,10 @@ __all__ = ["SAMPLES", "Validator", "greedy_schedule"]
 
 SAMPLES = 32
 """Schedules of which the best is judged beside the greedy one."""
-FRESH_INSTANCES = 400
-"""Of a paired test: fewer would not tell the late and small improvements from chance."""
+MORE_AT_END = 5
+"""Times as many problems for the paired test at the end of a run."""
 SIGNIFICANT = 1.65
-"""Student's t of a one-sided test at 5 % with so many instances."""
+"""Of a one-sided test at 5 %: the normal quantile, which Student's t hardly differs from."""
 
 
 def greedy_schedule(instance: Instance, evaluator: Evaluator, config: Config) -> Schedule:
@@ -67,7 +67,15 @@ class Validator:
         self._config, self._curriculum = config, curriculum
         self._sets: dict[int, _Set] = {}
 
-    def accepts(self, candidate: FastPolicy, present: FastPolicy, *, level: int, step: int) -> bool:
+    def accepts(
+        self,
+        candidate: FastPolicy,
+        present: FastPolicy,
+        *,
+        level: int,
+        step: int,
+        at_end: bool = False,
+    ) -> bool:
         """Whether a policy is better than the present one: a paired test on fresh problems.
 
         One-sided t-test at 5 % on the logarithms of the greedy schedules' makespans.
@@ -77,9 +85,11 @@ class Validator:
             present: the policy in use.
             level: of the curriculum, whose problems are drawn.
             step: of training; each step has problems of its own.
+            at_end: take ``MORE_AT_END`` times as many problems.
         """
+        count = self._config.validator.fresh_instances * (MORE_AT_END if at_end else 1)
         gains = []
-        for number in range(FRESH_INSTANCES):
+        for number in range(count):
             rng = seeding.generator(self._config.run.seed, "acceptance", step, number)
             instance = self._curriculum.make_instance(rng, level)
             makespans = [p.schedule(instance).makespan for p in (present, candidate)]

@@ -44,12 +44,16 @@ class ValidatorConfig:
     """Learner steps between validations."""
     instances: int = 40
     """Size of the fixed set of each level."""
+    fresh_instances: int = 400
+    """Problems of the paired test that new weights must pass to be used; at the end of a run, where
+    improvements are small, five times as many."""
     guided_simulations: int = 100
     """Budget per instance of the search that the network guides, judged beside the policy."""
 
     def __post_init__(self) -> None:
         require(self.interval >= 1, "validator.interval must be at least 1")
         require(self.instances >= 1, "validator.instances must be at least 1")
+        require(self.fresh_instances >= 30, "validator.fresh_instances must be at least 30")
         require(self.guided_simulations >= 1, "validator.guided_simulations must be at least 1")
 
 

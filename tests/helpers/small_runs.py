@@ -55,7 +55,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "window": 2,
         "max_variance": 1.0,
     },
-    "validator": {"interval": 5, "instances": 3},
+    "validator": {"interval": 5, "instances": 3, "fresh_instances": 30},
     "run": {
         "minutes": 5.0,
         "max_steps": 20,

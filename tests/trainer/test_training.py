@@ -21,11 +21,13 @@ from aerl_trainer.config import Config
 from aerl_trainer.policies import load_policy
 from aerl_trainer.reporting import RunDirectory, read_metrics
 from aerl_trainer.training import TrainingResult, train
+from dagsched_env import io
 from dagsched_env.errors import DAGSchedError
 from helpers.small_runs import (
     eventually,
     is_running,
     lockstep_config,
+    problem,
     set_flags,
     shared_memory_of,
     small_config,
@@ -278,6 +280,24 @@ def test_a_run_goes_on_from_the_previous_checkpoint_if_the_last_is_damaged(
     assert f"{damaged}:truncated" in said
     assert f"used:{directory.checkpoints / 'previous'}" in said
     assert_same_checkpoint(state_of(directory), state_of(reference[1]))
+
+
+def test_a_run_does_not_go_on_with_other_problems(tmp_path: Path) -> None:
+    """Files that are edited between two runs would move problems from the test into training."""
+    files = tmp_path / "problems"
+    files.mkdir()
+    for number in range(12):
+        io.save(problem(seed=number), files / f"{number}.json")
+    level = {"instances": [str(files)], "threshold": 1.0}
+    config = lockstep_config(run={"max_steps": 2}, curriculum={"levels": [level]})
+    _, directory = run(tmp_path / "run", config)
+    before = directory.metrics_file.read_bytes()
+    io.save(problem(seed=99), files / "99.json")
+    with pytest.raises(DAGSchedError, match=r"problems of the run have changed.*put the files back"):
+        run(tmp_path / "run", with_steps(config, 4), resume=True)
+    assert directory.metrics_file.read_bytes() == before
+    (files / "99.json").unlink()
+    assert run(tmp_path / "run", with_steps(config, 4), resume=True)[0].steps == 4
 
 
 def test_of_two_damaged_checkpoints_the_last_is_named(tmp_path: Path) -> None:

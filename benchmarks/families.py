@@ -1,0 +1,173 @@
+"""What a policy that is trained on one family of problems closes of the gap to the best known.
+
+    python benchmarks/families.py [--families NAME …] [--seconds 300] [--seeds 3] [--count 12]
+        [--best-s 10] [--json FILE]
+
+Trains from rank groups of the policy's own schedules, on one family at a time, and compares on
+problems that training has not seen, with the rows of ``aerl evaluate``. Of a problem the best known
+schedule is the shortest that anything here found; ``solve`` with and without the policy has half of
+``--best-s`` each for it. The gap is that between the portfolio of the 23 constructive schedulers
+and the best known: "closed" is 1 - (makespan - best) / (portfolio - best), of the sums of ratios to
+the portfolio. Seconds are CPU time of one thread. With ``--json`` each finished run is kept, and a
+second call goes on where the first one stopped.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aerl_trainer.config import Config
+from aerl_trainer.evaluation import SAMPLES, contestants
+from aerl_trainer.learning.policy_gradient import PolicyGradient
+from aerl_trainer.policies import Policy
+from aerl_trainer.policy.fast import FastPolicy
+from dagsched_env import Instance
+from dagsched_env.io.atomic import write_text
+from dagsched_env.schedulers import best_of_portfolio
+from dagsched_env.sources import Draw, resolve_source
+
+FAMILIES = {
+    "in_tree": "family:in_tree?levels=5&degree=2&processors=4&ccr=2,5,10",
+    "gaussian_elimination": "family:gaussian_elimination?size=10&processors=8&ccr=2,5",
+    "fft": "family:fft?points=16&processors=8&ccr=2,5",
+    "cholesky": "family:cholesky?tiles=6&platform=cpu_gpu&cpus=3&gpus=1&ccr=0.5,1,2",
+    "montage": "family:wfcommons?application=montage&tasks=74&processors=4&ccr=0.5,1,2",
+    "epigenomics": "family:wfcommons?application=epigenomics&tasks=77&processors=4&ccr=0.5,1,2",
+}
+"""The families of the shipped policies."""
+UNSEEN = 20261123
+BUDGETS = (0.1, 1.0)
+SIMULATIONS = 1000
+
+
+def train(draw: Draw, seconds: float, seed: int) -> tuple[FastPolicy, int]:
+    """The policy after its seconds, and its gradient steps."""
+    training = PolicyGradient(draw, np.random.default_rng([11, seed]))
+    training.step(1.0)  # loads the kernels, and learns nothing
+    started = time.process_time()
+    while (progress := (time.process_time() - started) / seconds) < 1.0:
+        training.step(progress)
+    return training.policy, training.steps
+
+
+def judge(
+    policy: Policy, problems: Sequence[Instance], best_s: float, seed: int
+) -> dict[str, list[float]]:
+    """Name → makespan of each problem.
+
+    Args:
+        policy: what was trained.
+        problems: that it has not seen.
+        best_s: time for the best known (s).
+        seed: of samples, searches and annealing.
+    """
+    found: dict[str, list[float]] = {
+        "portfolio": [best_of_portfolio(problem).makespan for problem in problems]
+    }
+    for budget_s in (*BUDGETS, best_s / 2):
+        rivals = contestants(policy, simulations=SIMULATIONS, budget_s=budget_s, seed=seed)
+        for name, scheduler in rivals.items():
+            scheduler(problems[0])  # loads the kernels, which is not to be timed
+            solves = name.startswith("solve")
+            if solves or name not in found:
+                label = f"{name}, {budget_s:g} s" if solves else name
+                found[label] = [scheduler(problem).makespan for problem in problems]
+    found["best"] = np.min(list(found.values()), axis=0).tolist()
+    return found
+
+
+def summary(found: dict[str, list[float]], best: NDArray[np.float64]) -> dict[str, float]:
+    """The columns of the table; ``best`` is the shortest of all seeds."""
+    makespans = {name: np.array(values) for name, values in found.items()}
+    portfolio = makespans["portfolio"]
+
+    def to_portfolio(values: NDArray[np.float64]) -> float:
+        return float(np.mean(values / portfolio))
+
+    def closed(name: str) -> float:
+        return (1.0 - to_portfolio(makespans[name])) / (1.0 - to_portfolio(best))
+
+    def gain(trained: str, untrained: str) -> float:
+        return float(np.mean(makespans[trained] / makespans[untrained]))
+
+    sampled = f"policy_sampled_{SAMPLES}"
+    return {
+        "policy": to_portfolio(makespans["policy"]),
+        f"best of {SAMPLES}": to_portfolio(makespans[sampled]),
+        "best known": to_portfolio(best),
+        "policy closes": closed("policy"),
+        f"best of {SAMPLES} closes": closed(sampled),
+        "search": gain("search_trained", "search_untrained"),
+        **{
+            f"solve, {s:g} s": gain(f"solve_trained, {s:g} s", f"solve_untrained, {s:g} s")
+            for s in BUDGETS
+        },
+    }
+
+
+def show(runs: dict[str, dict[str, Any]]) -> None:
+    """A table in Markdown: mean ± standard error over the seeds."""
+    header: list[str] = []
+    for family in FAMILIES:
+        makespans = [
+            run["makespans"] for name, run in runs.items() if name.startswith(f"{family},")
+        ]
+        if not makespans:
+            continue
+        best = np.min([found["best"] for found in makespans], axis=0)
+        rows = [summary(found, best) for found in makespans]
+        if not header:
+            header = list(rows[0])
+            print("| family | seeds | " + " | ".join(header) + " |")
+            print("|---|---:|" + "---:|" * len(header))
+        values = np.array([list(row.values()) for row in rows])
+        error = values.std(axis=0, ddof=1) / len(rows) ** 0.5 if len(rows) > 1 else None
+        cells = [
+            f"{mean:.3f}" + ("" if error is None else f" ± {error[i]:.3f}")
+            for i, mean in enumerate(values.mean(axis=0))
+        ]
+        print(f"| {family} | {len(rows)} | " + " | ".join(cells) + " |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--families", nargs="+", default=list(FAMILIES), choices=FAMILIES)
+    parser.add_argument("--seconds", type=float, default=300.0)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--count", type=int, default=12)
+    parser.add_argument("--best-s", type=float, default=10.0)
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    kept = arguments.json is not None and arguments.json.exists()
+    runs = json.loads(arguments.json.read_text()) if kept else {}
+    for seed in range(arguments.seeds):
+        for family in arguments.families:
+            name = f"{family}, seed {seed}"
+            if name in runs:
+                continue
+            draw = resolve_source(FAMILIES[family])
+            problems = [draw(np.random.default_rng([UNSEEN, i])) for i in range(arguments.count)]
+            fast, steps = train(draw, arguments.seconds, seed)
+            policy = Policy(fast, None, Config(), 1.0)
+            makespans = judge(policy, problems, arguments.best_s, seed)
+            runs[name] = {
+                "family": family,
+                "seconds": arguments.seconds,
+                "steps": steps,
+                "makespans": makespans,
+            }
+            line = summary(makespans, np.array(makespans["best"]))
+            print(f"{name}: {steps} steps", {k: round(v, 3) for k, v in line.items()}, flush=True)
+            if arguments.json is not None:
+                write_text(arguments.json, json.dumps(runs))
+    show(runs)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""The paired test that new weights must pass."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from aerl_trainer.curriculum import Curriculum
+from aerl_trainer.policy.fast import FastPolicy
+from aerl_trainer.policy.shipped import shipped_policy
+from aerl_trainer.validator import Validator
+from dagsched_env import Instance
+from helpers.small_runs import small_config
+
+
+def validator(fresh_instances: int) -> Validator:
+    config = small_config(validator={"fresh_instances": fresh_instances})
+    return Validator(config, Curriculum(config.curriculum))
+
+
+def scattered(gain: float, seed: int) -> Any:
+    """A policy whose makespans scatter by 4 %, and are shorter by ``gain`` on average."""
+    rng = np.random.default_rng(seed)
+
+    def schedule(_: Instance) -> SimpleNamespace:
+        return SimpleNamespace(makespan=100.0 * np.exp(rng.normal(-gain, 0.04)))
+
+    return SimpleNamespace(schedule=schedule)
+
+
+def test_a_better_policy_takes_over_and_a_worse_one_does_not() -> None:
+    trained, untrained = shipped_policy("default"), FastPolicy()
+    test = validator(300)
+    assert test.accepts(trained, untrained, level=1, step=1)
+    assert not test.accepts(untrained, trained, level=1, step=1)
+    assert not test.accepts(trained, trained, level=1, step=1)
+
+
+@pytest.mark.parametrize(("gain", "at_end", "least", "most"), [
+    (0.0, False, 0, 6),
+    (0.0, True, 0, 6),
+    (0.004, False, 4, 18),
+    (0.004, True, 22, 36),
+])  # fmt: skip
+def test_small_gains_are_seen_at_the_end(gain: float, at_end: bool, least: int, most: int) -> None:
+    """Of 40 tests; without a gain one in twenty passes, with one power grows with the problems."""
+    test = validator(200)
+    passed = sum(
+        test.accepts(
+            scattered(gain, seed), scattered(0.0, seed + 1000), level=0, step=1, at_end=at_end
+        )
+        for seed in range(40)
+    )
+    assert least <= passed <= most
