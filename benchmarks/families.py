@@ -8,8 +8,8 @@ problems that training has not seen, with the rows of ``aerl evaluate``. Of a pr
 schedule is the shortest that anything here found; ``solve`` with and without the policy has half of
 ``--best-s`` each for it. The gap is that between the portfolio of the 23 constructive schedulers
 and the best known: "closed" is 1 - (makespan - best) / (portfolio - best), of the sums of ratios to
-the portfolio. Seconds are CPU time of one thread. With ``--json`` each finished run is kept, and a
-second call goes on where the first one stopped.
+the portfolio. Seconds are CPU time of one thread. All policies are trained first. With ``--json``
+each finished part is kept, and a second call goes on where the first one stopped.
 """
 
 import argparse
@@ -144,28 +144,31 @@ def main() -> None:
     parser.add_argument("--best-s", type=float, default=10.0)
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    kept = arguments.json is not None and arguments.json.exists()
-    runs = json.loads(arguments.json.read_text()) if kept else {}
-    for seed in range(arguments.seeds):
-        for family in arguments.families:
-            name = f"{family}, seed {seed}"
-            if name in runs:
-                continue
+    runs: dict[str, dict[str, Any]] = {}
+    if arguments.json is not None and arguments.json.exists():
+        runs = json.loads(arguments.json.read_text())
+
+    def keep(name: str, **values: Any) -> None:
+        runs.setdefault(name, {}).update(values)
+        if arguments.json is not None:
+            write_text(arguments.json, json.dumps(runs))
+
+    chosen = [(seed, family) for seed in range(arguments.seeds) for family in arguments.families]
+    for seed, family in chosen:
+        if (name := f"{family}, seed {seed}") not in runs:
+            fast, steps = train(resolve_source(FAMILIES[family]), arguments.seconds, seed)
+            weights = fast.weights.tolist()
+            keep(name, family=family, seconds=arguments.seconds, steps=steps, weights=weights)
+            print(f"{name}: {steps} steps in {arguments.seconds:g} s", flush=True)
+    for seed, family in chosen:
+        if "makespans" not in (run := runs[name := f"{family}, seed {seed}"]):
             draw = resolve_source(FAMILIES[family])
             problems = [draw(np.random.default_rng([UNSEEN, i])) for i in range(arguments.count)]
-            fast, steps = train(draw, arguments.seconds, seed)
-            policy = Policy(fast, None, Config(), 1.0)
+            policy = Policy(FastPolicy(run["weights"]), None, Config(), 1.0)
             makespans = judge(policy, problems, arguments.best_s, seed)
-            runs[name] = {
-                "family": family,
-                "seconds": arguments.seconds,
-                "steps": steps,
-                "makespans": makespans,
-            }
+            keep(name, makespans=makespans)
             line = summary(makespans, np.array(makespans["best"]))
-            print(f"{name}: {steps} steps", {k: round(v, 3) for k, v in line.items()}, flush=True)
-            if arguments.json is not None:
-                write_text(arguments.json, json.dumps(runs))
+            print(name, {key: round(value, 3) for key, value in line.items()}, flush=True)
     show(runs)
 
 
