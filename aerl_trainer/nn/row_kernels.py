@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dagsched_env.kernels.arrays import Ints
-from dagsched_env.kernels.jit import kernel, summing
+from dagsched_env.kernels.jit import embedded, kernel, summing
 
 __all__ = [
     "embed_gradients",
@@ -54,10 +54,7 @@ def send_messages(
         out, a, part = received[target[i]], values[source[i]], share[target[i]]
         for j in range(message.shape[0]):
             message[j] = a[j]
-        for f in range(features.shape[1]):
-            factor, w = features[i, f], weight[f]
-            for j in range(message.shape[0]):
-                message[j] += factor * w[j]
+        _add_product(features, i, weight, message)
         for j in range(message.shape[0]):
             out[j] += part * max(message[j], ZERO)
 
@@ -92,10 +89,7 @@ def message_gradients(
         slope, a, part = gradient[target[i]], values[source[i]], share[target[i]]
         for j in range(message.shape[0]):
             message[j] = a[j]
-        for f in range(features.shape[1]):
-            factor, w = features[i, f], weight[f]
-            for j in range(message.shape[0]):
-                message[j] += factor * w[j]
+        _add_product(features, i, weight, message)
         for j in range(message.shape[0]):
             message[j] = part * slope[j] if message[j] > ZERO else ZERO
         out = of_values[source[i]]
@@ -132,10 +126,7 @@ def embed_rows(
         out, a, b = embedded[i], first[row[i]], second[other_row[i]]
         for j in range(out.shape[0]):
             out[j] = a[j] + b[j]
-        for f in range(features.shape[1]):
-            factor, w = features[i, f], weight[f]
-            for j in range(out.shape[0]):
-                out[j] += factor * w[j]
+        _add_product(features, i, weight, out)
         for j in range(out.shape[0]):
             out[j] = max(out[j], ZERO)
 
@@ -305,3 +296,12 @@ def score_gradients(
                 of_weight[j] += gradient[i] * max(active, ZERO)
                 of_values[i, j] = slope if value > ZERO else ZERO
                 of_bias[j] += of_values[i, j]
+
+
+@embedded
+def _add_product(features: Floats32, i: int, weight: Floats32, out: Floats32) -> None:
+    """Add ``features[i] · weight`` to ``out``."""
+    for f in range(features.shape[1]):
+        factor, w = features[i, f], weight[f]
+        for j in range(out.shape[0]):
+            out[j] += factor * w[j]
