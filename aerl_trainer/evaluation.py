@@ -10,7 +10,7 @@ from aerl_trainer import seeding
 from aerl_trainer.policies import Policy
 from aerl_trainer.records import EvaluationRow, Example
 from aerl_trainer.solver import solve
-from dagsched_env.compare import compare, count_wins
+from dagsched_env.compare import compare, count_wins, mean_ratio, ratios
 from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Floats
 from dagsched_env.schedule import Schedule
@@ -64,7 +64,7 @@ def evaluate(
     ms = {name: 1000.0 * float(np.mean(values)) for name, values in result.seconds.items()}
     heft = makespans[REFERENCE]
     portfolio: Floats = np.min([makespans[name] for name in classic], axis=0)
-    best = min(classic, key=lambda name: float(_ratios(makespans[name], heft).mean()))
+    best = min(classic, key=lambda name: mean_ratio(makespans[name], heft))
 
     def row(
         name: str, values: Floats, milliseconds: float, member: str | None = None
@@ -73,8 +73,8 @@ def evaluate(
         return EvaluationRow(
             scheduler=name,
             member=member,
-            vs_heft=float(_ratios(values, heft).mean()),
-            vs_portfolio=float(_ratios(values, portfolio).mean()),
+            vs_heft=mean_ratio(values, heft),
+            vs_portfolio=mean_ratio(values, portfolio),
             wins=wins,
             ties=ties,
             losses=losses,
@@ -87,7 +87,7 @@ def evaluate(
         row("portfolio", portfolio, sum(ms[name] for name in classic)),
         *(row(name, makespans[name], ms[name]) for name in rivals),
     ]
-    return Evaluation(rows, _ratios(makespans["search_trained"], heft))
+    return Evaluation(rows, np.array(ratios(makespans["search_trained"], heft)))
 
 
 def examples(
@@ -159,9 +159,3 @@ def _search(
     return solve(
         instance, simulations=simulations, checkpoint=checkpoint, anneal=False, seed=seed
     ).schedule
-
-
-def _ratios(values: Floats, reference: Floats) -> Floats:
-    """Two makespans of 0 are equal."""
-    safe = np.where(reference > 0, reference, 1.0)
-    return np.where(reference > 0, values / safe, np.where(values > 0, np.inf, 1.0))

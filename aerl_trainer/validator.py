@@ -17,7 +17,7 @@ from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.records import EvalReport, SearchJob
 from aerl_trainer.search.alone import search_alone
 from aerl_trainer.search.trajectories import complete_by_network
-from dagsched_env.compare import summarise
+from dagsched_env.compare import mean_ratio, summarise
 from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Floats
 from dagsched_env.schedule import Schedule
@@ -127,21 +127,21 @@ class Validator:
         by_network = None
         if network is not None:
             greedy = [greedy_schedule(i, network, self._config).makespan for i in instances]
-            by_network = float(np.mean(greedy / by_heft))
+            by_network = mean_ratio(greedy, by_heft)
         guided = self._guided(instances, policy, network, rollout_weight)
         return EvalReport(
             step=step,
             level=level,
             slr_vs_heft=row.ratio_to_reference,
-            sampled_vs_heft=float(np.mean(sampled / by_heft)),
-            portfolio_vs_heft=float(np.mean(portfolio / by_heft)),
-            ratio_to_best=float(np.mean(makespans / portfolio)),
+            sampled_vs_heft=mean_ratio(sampled, by_heft),
+            portfolio_vs_heft=mean_ratio(portfolio, by_heft),
+            ratio_to_best=mean_ratio(makespans, portfolio),
             mean_slr=row.mean_slr,
             wins=row.wins,
             ties=row.ties,
             losses=row.losses,
             seconds_per_instance=elapsed / len(instances),
-            guided_vs_heft=float(np.mean(guided / by_heft)),
+            guided_vs_heft=mean_ratio(guided, by_heft),
             network_vs_heft=by_network,
             accepted=accepted,
         )

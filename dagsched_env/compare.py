@@ -22,7 +22,9 @@ __all__ = [
     "count_wins",
     "format_pairwise",
     "format_table",
+    "mean_ratio",
     "ratio",
+    "ratios",
     "summarise",
     "to_csv",
     "wilcoxon_p",
@@ -128,16 +130,16 @@ def summarise(
     rows = []
     for name, values in makespans.items():
         wins, ties, losses = count_wins(values, base)
-        ratios = [ratio(value, other) for value, other in zip(values, base, strict=True)]
+        gains = ratios(values, base)
         rows.append(
             Row(
                 name=name,
                 mean_slr=_mean(v / x.time_scale for v, x in zip(values, instances, strict=True)),
-                ratio_to_reference=_mean(ratios),
+                ratio_to_reference=_mean(gains),
                 wins=wins,
                 ties=ties,
                 losses=losses,
-                p_value=wilcoxon_p(ratios) if wins + losses else None,
+                p_value=wilcoxon_p(gains) if wins + losses else None,
                 mean_seconds=_mean(seconds[name]) if seconds and name in seconds else None,
             )
         )
@@ -159,6 +161,16 @@ def ratio(value: float, base: float) -> float:
     if base > 0:
         return value / base
     return 1.0 if value == 0 else math.inf
+
+
+def ratios(values: Iterable[float], bases: Iterable[float]) -> list[float]:
+    """The ``ratio`` of each pair."""
+    return [ratio(value, base) for value, base in zip(values, bases, strict=True)]
+
+
+def mean_ratio(values: Iterable[float], bases: Iterable[float]) -> float:
+    """Mean of the ``ratios``."""
+    return _mean(ratios(values, bases))
 
 
 def wilcoxon_p(ratios: Sequence[float]) -> float | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from dagsched_env import SCHEDULERS, Instance, Schedule, State, suites
-from dagsched_env.compare import compare, format_pairwise, format_table, ratio, summarise
+from dagsched_env.compare import compare, format_pairwise, format_table, ratios, summarise
 from dagsched_env.render.comparison import save_comparison
 from dagsched_env.testing import check_scheduler
 
@@ -48,10 +48,10 @@ print(format_pairwise(comparison.makespans))
 picture = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("runs/own_scheduler.png")
 picture.parent.mkdir(parents=True, exist_ok=True)
 heft = comparison.makespans["heft"]
-ratios = {
-    name: [ratio(*pair) for pair in zip(makespans, heft, strict=True)]
+to_heft = {
+    name: ratios(makespans, heft)
     for name, makespans in comparison.makespans.items()
     if name != "heft"
 }
-save_comparison(ratios, "heft", picture, "heldout, 40 instances")
+save_comparison(to_heft, "heft", picture, "heldout, 40 instances")
 print(f"\npicture: {picture}")

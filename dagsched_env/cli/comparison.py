@@ -90,7 +90,7 @@ def _compare(arguments: argparse.Namespace) -> None:
         print(f"wrote {arguments.csv}")
     if arguments.png:
         ratios = {
-            name: [compare.ratio(*pair) for pair in zip(values, makespans[reference], strict=True)]
+            name: compare.ratios(values, makespans[reference])
             for name, values in makespans.items()
             if name != reference
         }

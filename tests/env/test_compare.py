@@ -14,6 +14,8 @@ from dagsched_env.compare import (
     count_wins,
     format_pairwise,
     format_table,
+    mean_ratio,
+    ratios,
     summarise,
     to_csv,
     wilcoxon_p,
@@ -82,6 +84,11 @@ def test_another_reference():
 def test_ratio_is_the_mean_of_ratios_not_the_ratio_of_means():
     rows = summarise({"heft": [1.0, 100.0, 1.0], "a": [2.0, 100.0, 1.0]}, INSTANCES)
     assert rows[1].ratio_to_reference == pytest.approx(4 / 3)
+
+
+def test_ratios_of_makespans_of_zero():
+    assert ratios([3.0, 0.0, 2.0, 0.0], np.array([2.0, 0.0, 0.0, 4.0])) == [1.5, 1.0, np.inf, 0.0]
+    assert mean_ratio(np.array([3.0, 0.0]), [2.0, 0.0]) == 1.25
 
 
 def test_free_instances():

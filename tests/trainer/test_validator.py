@@ -1,4 +1,4 @@
-"""The paired test that new weights must pass."""
+"""The paired test that new weights must pass, and what a report says of makespans."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from aerl_trainer.curriculum import Curriculum
+from aerl_trainer.encoding.evaluator import PriorEvaluator
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.policy.shipped import shipped_policy
 from aerl_trainer.validator import Validator
@@ -53,3 +54,23 @@ def test_small_gains_are_seen_at_the_end(gain: float, at_end: bool, least: int, 
         for seed in range(40)
     )
     assert least <= passed <= most
+
+
+FREE = Instance([[0.0, 0.0]] * 3, [(0, 2), (1, 2)], [0.0, 0.0])
+
+
+class Given(Curriculum):
+    """Validates on graphs that cost nothing, and on one that every schedule makes as long."""
+
+    def validation_set(self, level: int, count: int, seed: int) -> list[Instance]:
+        return [FREE, Instance([[2.0]], [], [])]
+
+
+def test_equal_schedules_have_the_ratio_1_even_without_costs() -> None:
+    config = small_config(validator={"guided_simulations": 4})
+    report = Validator(config, Given(config.curriculum)).evaluate(
+        FastPolicy(), PriorEvaluator(), level=0, step=7, rollout_weight=1.0, accepted=True
+    )
+    assert report.slr_vs_heft == report.sampled_vs_heft == report.guided_vs_heft == 1.0
+    assert report.network_vs_heft == report.portfolio_vs_heft == report.ratio_to_best == 1.0
+    assert (report.wins, report.ties, report.losses) == (0, 2, 0)
