@@ -8,7 +8,7 @@ import numpy as np
 
 from aerl_trainer import seeding
 from aerl_trainer.policies import Policy
-from aerl_trainer.records import EvaluationRow, Example
+from aerl_trainer.records import SAMPLES, EvaluationRow, Example
 from aerl_trainer.solver import solve
 from dagsched_env.compare import compare, count_wins, mean_ratio, ratios
 from dagsched_env.instance import Instance
@@ -18,7 +18,6 @@ from dagsched_env.schedulers import CONSTRUCTIVE, SCHEDULERS
 
 __all__ = ["Evaluation", "contestants", "evaluate", "examples"]
 
-SAMPLES = 32
 REFERENCE = "heft"
 _Scheduler = Callable[[Instance], Schedule]
 

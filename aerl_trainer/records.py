@@ -9,6 +9,7 @@ from dagsched_env.instance import Instance
 from dagsched_env.schedule import Schedule
 
 __all__ = [
+    "SAMPLES",
     "EvalReport",
     "EvaluationRow",
     "Experience",
@@ -19,6 +20,9 @@ __all__ = [
     "Trajectory",
     "TreeGroup",
 ]
+
+SAMPLES = 32
+"""Schedules that a policy draws where the best of several is judged, beside its greedy one."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +184,7 @@ class EvalReport:
     slr_vs_heft: float
     """One greedy pass: mean over instances of makespan / HEFT's makespan."""
     sampled_vs_heft: float
-    """Mean of the best of 32 sampled schedules and the greedy one / HEFT's makespan."""
+    """Mean of the best of ``SAMPLES`` schedules and the greedy one / HEFT's makespan."""
     portfolio_vs_heft: float
     """Mean of the best constructive scheduler's makespan / HEFT's: what to beat."""
     ratio_to_best: float

@@ -10,7 +10,7 @@ from pathlib import Path
 from aerl_trainer.config import Config
 from aerl_trainer.policies import Policy, evaluator_of, load_policy, rollout_weight_of
 from aerl_trainer.policy.shipped import shipped_names, shipped_policy
-from aerl_trainer.records import SearchJob
+from aerl_trainer.records import SAMPLES, SearchJob
 from aerl_trainer.runtime.joint_search import search_together
 from aerl_trainer.search.alone import search_alone
 from aerl_trainer.search.summary import Found, found_in
@@ -27,8 +27,6 @@ __all__ = ["SolveResult", "solve"]
 DEFAULT_SIMULATIONS = 10_000
 AUTO = "auto"
 """The checkpoint that is chosen among the shipped ones."""
-SAMPLES = 32
-"""Schedules that a policy draws before the search."""
 CHOICE_SHARE, SAMPLES_SHARE = 0.05, 0.1
 """Most of a time budget that the choice of a policy and its samples take."""
 SEARCH_SHARE = 0.05

@@ -14,7 +14,7 @@ from aerl_trainer.config import Config
 from aerl_trainer.curriculum import Curriculum
 from aerl_trainer.encoding.evaluator import Evaluator, PriorEvaluator
 from aerl_trainer.policy.fast import FastPolicy
-from aerl_trainer.records import EvalReport, SearchJob
+from aerl_trainer.records import SAMPLES, EvalReport, SearchJob
 from aerl_trainer.search.alone import search_alone
 from aerl_trainer.search.trajectories import complete_by_network
 from dagsched_env.compare import mean_ratio, summarise
@@ -24,10 +24,8 @@ from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import best_of_portfolio, heft
 from dagsched_env.simulator import State
 
-__all__ = ["SAMPLES", "Validator", "greedy_schedule"]
+__all__ = ["Validator", "greedy_schedule"]
 
-SAMPLES = 32
-"""Schedules of which the best is judged beside the greedy one."""
 MORE_AT_END = 5
 """Times as many problems for the paired test at the end of a run."""
 SIGNIFICANT = 1.65

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from aerl_trainer.records import SAMPLES
 from aerl_trainer.reporting.metrics import read_metrics
 from dagsched_env.kernels.arrays import Floats
 
@@ -20,7 +21,7 @@ SMOOTHING = 50
 
 CURVES = (
     ("slr_vs_heft", "#1f77b4", "o-", "policy, one pass"),
-    ("sampled_vs_heft", "#d95f02", "^-", "policy, best of 32"),
+    ("sampled_vs_heft", "#d95f02", "^-", f"policy, best of {SAMPLES}"),
     ("guided_vs_heft", "#1b9e77", "s-", "search guided by it"),
     ("network_vs_heft", "#7570b3", "x-", "network, one pass"),
     ("portfolio_vs_heft", "0.5", "--", "best classic scheduler of each graph"),

@@ -11,6 +11,8 @@ from rich.panel import Panel
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
+from aerl_trainer.records import SAMPLES
+
 __all__ = ["Progress", "Status"]
 
 REFRESH_PER_SECOND = 2
@@ -170,7 +172,7 @@ def _quality(status: Status) -> Iterator[tuple[str, str]]:
     yield "HEFT", "1"
     yield "portfolio", _number(status.portfolio, ".4f")
     yield "policy", _number(status.policy, ".4f")
-    yield "best of 32", _number(status.sampled, ".4f")
+    yield f"best of {SAMPLES}", _number(status.sampled, ".4f")
     yield "search", _number(status.guided, ".4f")
     yield "level", f"{status.level + 1}/{status.levels}"
 
