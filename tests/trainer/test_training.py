@@ -293,9 +293,7 @@ def test_a_run_does_not_go_on_with_other_problems(tmp_path: Path) -> None:
     _, directory = run(tmp_path / "run", config)
     before = directory.metrics_file.read_bytes()
     io.save(problem(seed=99), files / "99.json")
-    with pytest.raises(
-        DAGSchedError, match=r"problems of the run have changed.*put the files"
-    ):
+    with pytest.raises(DAGSchedError, match=r"problems of the run have changed.*put the files"):
         run(tmp_path / "run", with_steps(config, 4), resume=True)
     assert directory.metrics_file.read_bytes() == before
     (files / "99.json").unlink()
