@@ -15,15 +15,16 @@ from dagsched_env.kernels.jit import kernel
 __all__ = [
     "HEIRS",
     "PATH",
-    "SHORT_LIST",
     "PolicyContext",
     "PolicyWorkspace",
     "allocate_policy",
+    "list_length",
     "policy_context",
 ]
 
-SHORT_LIST = 12
-"""Most pairs of a state that are scored: those of highest prior."""
+SHORT_LIST, BEYOND = 12, 4
+"""Most pairs of a state that are scored, those of highest prior: as many as the first number, and
+as there are processors and the second number."""
 HEIRS = 3
 """Most successors at which a pair looks ahead."""
 PATH = 5.0
@@ -42,6 +43,8 @@ class PolicyContext(NamedTuple):
     parallelism: float
     step: float
     """Unit of the times among the features: S."""
+    listed: int
+    """Length of the short list."""
     relative_comp: Floats  # [n, p] execution time / mean of the task; 1 where that is 0
     slowness: Floats  # [p] its mean over the tasks that the processor can run; 0 if there is none
     heirs: Ints  # [n, HEIRS] edges to the most critical successors, best first; -1 for none
@@ -119,6 +122,7 @@ def _make_context(instance: Instance) -> PolicyContext:
         log_spread=float(np.log(relative + 0.01)),
         parallelism=float(g.mean_comp.sum() / c.rank_scale / instance.n_processors),
         step=c.rank_scale * PATH / _find_heirs(g, c.rank_u, heirs),
+        listed=list_length(instance.n_processors),
         relative_comp=relative_comp,
         slowness=np.sum(relative_comp, axis=0, where=eligible)
         / np.maximum(eligible.sum(axis=0), 1),
@@ -152,14 +156,20 @@ def _find_heirs(g: InstanceArrays, rank_u: Floats, heirs: Ints) -> int:
     return int(tasks[first])
 
 
-def allocate_policy(n: int, p: int, width: int = SHORT_LIST) -> PolicyWorkspace:
+def list_length(p: int) -> int:
+    """Most pairs in the short list where there are p processors."""
+    return max(SHORT_LIST, p + BEYOND)
+
+
+def allocate_policy(n: int, p: int, width: int = 0) -> PolicyWorkspace:
     """Work space, zeroed.
 
     Args:
         n: tasks.
         p: processors.
-        width: K, at least ``SHORT_LIST``.
+        width: K is this or ``list_length(p)``, which is larger.
     """
+    width = max(width, list_length(p))
     return PolicyWorkspace(
         state=allocate_state(n, p),
         order=np.zeros(n, dtype=np.int64),

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from aerl_trainer.encoding.candidates import INSERTION
 from aerl_trainer.encoding.context import EncodingContext
 from aerl_trainer.encoding.features import index_of
-from aerl_trainer.policy.context import HEIRS, SHORT_LIST, PolicyContext, PolicyWorkspace
+from aerl_trainer.policy.context import HEIRS, PolicyContext, PolicyWorkspace
 from aerl_trainer.policy.weights import (
     BIAS,
     HIDDEN,
@@ -137,7 +137,7 @@ def short_list(f: PolicyContext, w: PolicyWorkspace, s: StateArrays) -> int:
         s: the state, not terminal.
 
     Returns:
-        How many there are, at most ``SHORT_LIST``.
+        How many there are, at most ``f.listed``.
     """
     p = f.c.g.comp.shape[1]
     top = f.c.rank_u[w.order[0]]
@@ -151,9 +151,9 @@ def short_list(f: PolicyContext, w: PolicyWorkspace, s: StateArrays) -> int:
         for q in range(p):
             delay = w.total[t, q] - w.least_total[t] + lag
             if delay <= limit:
-                kept = _insert(w, kept, t * p + q, delay)
-                if kept == SHORT_LIST:
-                    limit = w.delays[SHORT_LIST - 1]
+                kept = _insert(w, kept, f.listed, t * p + q, delay)
+                if kept == f.listed:
+                    limit = w.delays[kept - 1]
     for k in range(kept):
         w.delays[k] /= f.step
         w.tasks[k], w.processors[k] = divmod(w.actions[k], p)
@@ -420,11 +420,19 @@ def _ranks_before(c: EncodingContext, a: int, b: int) -> bool:
 
 
 @inlined
-def _insert(w: PolicyWorkspace, kept: int, action: int, delay: float) -> int:
-    """Put a pair into the short list if it is good enough; returns how many it holds."""
+def _insert(w: PolicyWorkspace, kept: int, most: int, action: int, delay: float) -> int:
+    """Put a pair into the short list if it is good enough; returns how many it holds.
+
+    Args:
+        w: its ``actions`` and ``delays`` are the list.
+        kept: how many it holds.
+        most: how many it can hold.
+        action: the pair, ``task * p + processor``.
+        delay: its prior, with the sign changed.
+    """
     i = kept
-    if kept == SHORT_LIST:
-        last = SHORT_LIST - 1
+    if kept == most:
+        last = most - 1
         if delay > w.delays[last] or (delay == w.delays[last] and action > w.actions[last]):
             return kept
         i = last

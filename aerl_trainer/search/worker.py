@@ -5,7 +5,7 @@ import numpy as np
 from aerl_trainer.config import SearchConfig
 from aerl_trainer.encoding.evaluator import Evaluator
 from aerl_trainer.encoding.states import EncodedStates
-from aerl_trainer.policy.context import SHORT_LIST, allocate_policy, policy_context
+from aerl_trainer.policy.context import allocate_policy, policy_context
 from aerl_trainer.policy.rollout import GREEDY
 from aerl_trainer.policy.weights import N_WEIGHTS
 from aerl_trainer.records import SearchJob
@@ -177,7 +177,7 @@ def _guide(job: SearchJob, config: SearchConfig, rng: np.random.Generator, netwo
         uniforms = np.concatenate([rng.random(NOISE_LENGTH + n), uniforms])
     return Guide(
         context=policy_context(job.instance),
-        workspace=allocate_policy(n, p, max(config.max_children, SHORT_LIST)),
+        workspace=allocate_policy(n, p, config.max_children),
         weights=np.zeros(N_WEIGHTS, dtype=np.float32) if job.policy is None else job.policy,
         prior=priors[config.prior],
         min_prior=float(config.min_prior),

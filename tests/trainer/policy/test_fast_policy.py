@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from aerl_trainer.config import PolicyConfig
 from aerl_trainer.encoding.features import index_of, names_of
 from aerl_trainer.learning.policy_gradient import PolicyGradient
-from aerl_trainer.policy.context import PATH, SHORT_LIST, allocate_policy, policy_context
+from aerl_trainer.policy.context import PATH, allocate_policy, list_length, policy_context
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.policy.rollout import draw, most_probable
 from aerl_trainer.policy.scoring import begin, follow, score, short_list
@@ -62,7 +62,10 @@ def check_caches(instance: Instance, rng: np.random.Generator) -> None:
     while s.counts[1] > 0:
         begin(f, fresh, s)
         ready = s.ready[: s.counts[1]]
-        for name in ("start", "total", "least_start", "least_finish", "least_total"):
+        for name in (
+            *("start", "finish", "total", "least_start", "least_finish", "least_total"),
+            *("next_finish", "next_total"),
+        ):
             assert np.array_equal(getattr(w, name)[ready], getattr(fresh, name)[ready]), name
         assert np.array_equal(w.order[: len(ready)], fresh.order[: len(ready)])
         assert w.first[0] == fresh.first[0] == w.least_finish[ready].min()
@@ -70,9 +73,10 @@ def check_caches(instance: Instance, rng: np.random.Generator) -> None:
         assert np.array_equal(w.gap[ready][legal], fresh.gap[ready][legal])
         assert np.allclose(w.load, fresh.load)
         assert np.allclose(w.placed_data, fresh.placed_data)
-        assert np.array_equal(w.known, fresh.known)
+        for name in ("known", "least_known", "available"):
+            assert np.array_equal(getattr(w, name), getattr(fresh, name)), name
         count = short_list(f, w, s)
-        assert list(w.actions[:count]) == by_prior(instance, w, ready)[:SHORT_LIST]
+        assert list(w.actions[:count]) == by_prior(instance, w, ready)[: list_length(p)]
         task, q = divmod(int(w.actions[rng.integers(count)]), p)
         before = int(s.counts[1])
         place(f.c.g, s, task, q, True, False)
