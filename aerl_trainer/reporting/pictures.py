@@ -67,6 +67,8 @@ def learning_curve(metrics_path: Path, out_png: Path) -> Path:
             color="0.4",
         )
     bottom.set_xlabel("steps")
+    # Above the axes, where it hides no curve.
+    figure.legend(loc="outside upper center", ncols=3, fontsize=8, edgecolor="none")
     temporary = out_png.with_name(f".{out_png.name}.new")
     figure.savefig(temporary, format="png", dpi=120)
     os.replace(temporary, out_png)
@@ -96,7 +98,6 @@ def _draw_validation(axes: "Axes", validations: Records) -> None:
                 )
     axes.set_ylabel("validation makespan / HEFT")
     axes.set_title("on the validation set (lower is better)", loc="left", fontsize=10)
-    axes.legend(loc="upper right", fontsize=8, framealpha=0.9, edgecolor="none")
     axes.grid(alpha=0.25)
     if not validations:
         _note(axes, "no validation yet")

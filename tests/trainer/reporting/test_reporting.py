@@ -305,3 +305,17 @@ def test_learning_curve_is_drawn(tmp_path: Path, validations: int, steps: int) -
     purple = (0.459, 0.439, 0.702)
     for colour, wanted in ((blue, validations), (orange, validations), (purple, 0)):
         assert (np.abs(image - colour).max(axis=-1) < 0.01).any() == (wanted > 0)
+
+
+def test_the_legend_hides_no_curve(tmp_path: Path) -> None:
+    """A curve that ends high on the right, where the axes have room for a legend otherwise."""
+    from matplotlib.image import imread
+
+    metrics, picture = tmp_path / "metrics.jsonl", tmp_path / "curve.png"
+    with MetricsLog(metrics) as log:
+        for step, ratio in enumerate((0.9, 1.2, 1.2)):
+            log.write("validation", step=step, time_s=0.0, slr_vs_heft=ratio)
+    image = imread(learning_curve(metrics, picture))[..., :3]
+    right_half = image[80:450, 520:950]  # of the axes, which leave room for the legend above
+    blue = np.abs(right_half - (0.122, 0.467, 0.706)).max(axis=-1) < 0.01
+    assert blue.any(axis=0).mean() > 0.8
