@@ -5,7 +5,16 @@ import numpy.typing as npt
 
 from dagsched_env.errors import IllegalActionError
 from dagsched_env.instance import Instance
-from dagsched_env.kernels.arrays import UNSCHEDULED, Ints, StateArrays, allocate_state
+from dagsched_env.kernels.arrays import (
+    LOWER_BOUND,
+    MAKESPAN,
+    N_PLACED,
+    N_READY,
+    UNSCHEDULED,
+    Ints,
+    StateArrays,
+    allocate_state,
+)
 from dagsched_env.kernels.state import masks, transitions
 from dagsched_env.schedule import Schedule
 
@@ -28,7 +37,7 @@ class State:
 
     @property
     def n_scheduled(self) -> int:
-        return int(self.arrays.counts[0])
+        return int(self.arrays.counts[N_PLACED])
 
     @property
     def terminal(self) -> bool:
@@ -38,7 +47,7 @@ class State:
     @property
     def makespan(self) -> float:
         """Latest finish so far (time)."""
-        return float(self.arrays.totals[0])
+        return float(self.arrays.totals[MAKESPAN])
 
     @property
     def lower_bound(self) -> float:
@@ -46,11 +55,11 @@ class State:
 
         It never falls from a state to its successor.
         """
-        return float(self.arrays.totals[1])
+        return float(self.arrays.totals[LOWER_BOUND])
 
     def ready(self) -> Ints:
         """Indices of the tasks whose predecessors are all scheduled, ascending."""
-        return np.sort(self.arrays.ready[: self.arrays.counts[1]])
+        return np.sort(self.arrays.ready[: self.arrays.counts[N_READY]])
 
     def is_ready(self, task: int) -> bool:
         """Whether the task exists, is not scheduled, and has all its predecessors scheduled."""

@@ -7,7 +7,7 @@ R = ``EncodingContext.rank_scale``: tasks in HEFT's order, processors by PEFT's 
 import numpy as np
 
 from aerl_trainer.encoding.context import EncodingContext
-from dagsched_env.kernels.arrays import Floats, Ints, StateArrays
+from dagsched_env.kernels.arrays import N_READY, Floats, Ints, StateArrays
 from dagsched_env.kernels.jit import borrowing, inlined
 from dagsched_env.kernels.state.timeline import data_ready_time, earliest_slot
 
@@ -39,7 +39,7 @@ def score_pairs(
     count = 0
     top_rank = 0.0
     least = np.inf
-    for i in range(s.counts[1]):
+    for i in range(s.counts[N_READY]):
         t = s.ready[i]
         top_rank = max(top_rank, c.rank_u[t])
         for q in range(p):

@@ -6,7 +6,15 @@ import numpy.typing as npt
 from aerl_trainer.encoding.candidates import PRIOR_SHARPNESS
 from aerl_trainer.encoding.context import EncodingContext
 from aerl_trainer.encoding.features import index_of
-from dagsched_env.kernels.arrays import Floats, Ints, StateArrays
+from dagsched_env.kernels.arrays import (
+    LOWER_BOUND,
+    MAKESPAN,
+    N_PLACED,
+    N_READY,
+    Floats,
+    Ints,
+    StateArrays,
+)
 from dagsched_env.kernels.jit import borrowing
 
 __all__ = ["describe"]
@@ -87,7 +95,7 @@ def describe(
         row[COMP_EXCESS] = (c.g.comp[t, q] - c.g.min_comp[t]) * unit
         row[BOUND_EXCESS] = (finish - s.bound[t]) * unit
         row[PATH_EXCESS] = (path - completion_makespan) * unit
-        row[GROWTH] = max(0.0, finish - s.totals[0]) * unit
+        row[GROWTH] = max(0.0, finish - s.totals[MAKESPAN]) * unit
         row[QUEUE] = s.slot_count[q] / c.g.comp.shape[0]
     _describe_state(c, s, completion_makespan, first_total, state_features)
 
@@ -110,10 +118,10 @@ def _describe_state(
         latest = max(latest, available)
         for i in range(count):
             busy += s.slot_finish[q, i] - s.slot_start[q, i]
-    out[PLACED] = s.counts[0] / n
-    out[READY] = s.counts[1] / n
-    out[OVER_BOUND] = (completion_makespan - s.totals[1]) * unit
-    out[OVER_MAKESPAN] = (completion_makespan - s.totals[0]) * unit
+    out[PLACED] = s.counts[N_PLACED] / n
+    out[READY] = s.counts[N_READY] / n
+    out[OVER_BOUND] = (completion_makespan - s.totals[LOWER_BOUND]) * unit
+    out[OVER_MAKESPAN] = (completion_makespan - s.totals[MAKESPAN]) * unit
     out[OVER_PATH] = (completion_makespan - first_total) * unit
     out[IMBALANCE] = (latest - earliest) * unit
     out[UTILISATION] = busy / (p * latest) if latest > 0.0 else 1.0

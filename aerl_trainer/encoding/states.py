@@ -10,7 +10,15 @@ from aerl_trainer.encoding.context import EncodingContext
 from aerl_trainer.encoding.dynamic import describe
 from aerl_trainer.encoding.features import group_size
 from aerl_trainer.shared_memory import ArraySpec
-from dagsched_env.kernels.arrays import Floats, Ints, StateArrays, allocate_state
+from dagsched_env.kernels.arrays import (
+    LOWER_BOUND,
+    MAKESPAN,
+    N_READY,
+    Floats,
+    Ints,
+    StateArrays,
+    allocate_state,
+)
 from dagsched_env.kernels.jit import borrowing, inlined
 from dagsched_env.kernels.state.completion import complete
 from dagsched_env.kernels.state.transitions import copy_state
@@ -121,12 +129,12 @@ def encode_state(
         prior: False sets the logit of every pair to 0: candidates are the pairs of lowest number.
         features: False leaves out the features and the list completion, which take the most time.
     """
-    states.lower_bound[b] = s.totals[1]
-    states.terminal[b] = s.counts[1] == 0
+    states.lower_bound[b] = s.totals[LOWER_BOUND]
+    states.terminal[b] = s.counts[N_READY] == 0
     states.dropped[b] = False
     if states.terminal[b]:
         states.n_candidates[b] = 0
-        states.completion_makespan[b] = s.totals[0]
+        states.completion_makespan[b] = s.totals[MAKESPAN]
         return
     count = score_pairs(c, s, w.actions, w.starts, w.gaps, w.logits)
     if not prior:

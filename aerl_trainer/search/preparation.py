@@ -16,7 +16,7 @@ from aerl_trainer.policy.weights import Weights
 from aerl_trainer.search.leaves import LeafBatch, pruning_bound
 from aerl_trainer.search.problem import SearchProblem
 from aerl_trainer.search.tree import NO_EDGE, TreeArrays
-from dagsched_env.kernels.arrays import Floats, Ints, StateArrays, allocate_state
+from dagsched_env.kernels.arrays import MAKESPAN, Floats, Ints, StateArrays, allocate_state
 from dagsched_env.kernels.jit import borrowing, embedded
 from dagsched_env.kernels.state.completion import complete
 from dagsched_env.kernels.state.transitions import clear, copy_state, place, recompute_bounds
@@ -97,7 +97,7 @@ def prepare_leaves(
             ``n + n * p`` normals or ``n`` uniforms.
         features: as of ``encode_state``.
     """
-    w.best.totals[0] = np.inf
+    w.best.totals[MAKESPAN] = np.inf
     for b in range(offsets.shape[0]):
         _rebuild(problem.encoding, t, t.journal_edge[actor, b], w.encoding.state, w.path)
         _describe(problem, guide, w.encoding, leaves, b, features)
@@ -128,7 +128,7 @@ def _describe(
     prior = guide.prior != NOBODY
     encode_state(problem.encoding, w, s, leaves.states, b, guide.min_prior, prior, features)
     if leaves.states.terminal[b]:
-        leaves.pruning_bound[b] = s.totals[0]
+        leaves.pruning_bound[b] = s.totals[MAKESPAN]
         return
     leaves.pruning_bound[b] = pruning_bound(
         problem.floor, problem.tail, problem.least_tail, s.processor, s.bound
@@ -173,7 +173,7 @@ def _complete(
             c.g, completion, c.rank_u, c.oct, problem.rollout_sigma, draws, INSERTION
         )
     else:
-        makespan = s.totals[0] if leaves.states.terminal[b] else np.inf
+        makespan = s.totals[MAKESPAN] if leaves.states.terminal[b] else np.inf
     leaves.rollout_makespan[b] = makespan
-    if makespan < w.best.totals[0]:
+    if makespan < w.best.totals[MAKESPAN]:
         copy_state(completion, w.best)

@@ -27,7 +27,7 @@ from aerl_trainer.search.simulation import expand_and_back_up, gather
 from aerl_trainer.search.tree import NO_EDGE, TreeArrays
 from aerl_trainer.seeding import generator
 from dagsched_env.errors import DAGSchedError
-from dagsched_env.kernels.arrays import Floats
+from dagsched_env.kernels.arrays import MAKESPAN, Floats
 
 __all__ = ["SearchWorker"]
 
@@ -102,7 +102,7 @@ class SearchWorker:
             with tree.writing(self._actor) as arrays:
                 # First the schedule: a complete tree must hold what it has found.
                 tree.improve_incumbent(
-                    best.totals[0], best.processor, best.sequence, best.start, best.finish
+                    best.totals[MAKESPAN], best.processor, best.sequence, best.start, best.finish
                 )
                 expand_and_back_up(arrays, self._actor, self._leaves, self._rules)
                 self._move_search_root(arrays, spent)

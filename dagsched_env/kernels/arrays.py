@@ -9,6 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "LOWER_BOUND",
+    "MAKESPAN",
+    "N_PLACED",
+    "N_READY",
     "UNSCHEDULED",
     "Floats",
     "InstanceArrays",
@@ -23,6 +27,14 @@ Ints = npt.NDArray[np.int64]
 
 UNSCHEDULED = -1
 """``StateArrays.processor`` of a task that has not been placed."""
+
+# StateArrays.counts
+N_PLACED = 0
+N_READY = 1
+
+# StateArrays.totals
+MAKESPAN = 0
+LOWER_BOUND = 1
 
 
 class InstanceArrays(NamedTuple):
@@ -55,18 +67,18 @@ class StateArrays(NamedTuple):
     """
 
     processor: Ints  # [n] UNSCHEDULED or the processor
-    sequence: Ints  # [n] the first counts[0] entries are the tasks in the order of placement
+    sequence: Ints  # [n] the first counts[N_PLACED] entries are the tasks in the order of placement
     start: Floats  # [n] valid where scheduled
     finish: Floats  # [n] valid where scheduled
     slot_start: Floats  # [p, n]
     slot_finish: Floats  # [p, n]
     slot_count: Ints  # [p]
     missing: Ints  # [n] predecessors not yet scheduled
-    ready: Ints  # [n] the first counts[1] entries are the ready tasks, in no order
+    ready: Ints  # [n] the first counts[N_READY] entries are the ready tasks, in no order
     ready_index: Ints  # [n] position of a ready task in `ready`
     bound: Floats  # [n] lower bound on the finish time of every task
     touched: npt.NDArray[np.bool_]  # [n] work space
-    counts: Ints  # [2] scheduled tasks, ready tasks
+    counts: Ints  # [2] placed tasks, ready tasks
     totals: Floats  # [2] makespan so far, lower bound on the final makespan
 
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from dagsched_env.actions import Bools
 from dagsched_env.instance import Instance
-from dagsched_env.kernels.arrays import Floats, Ints
+from dagsched_env.kernels.arrays import LOWER_BOUND, MAKESPAN, N_PLACED, Floats, Ints
 from dagsched_env.kernels.state.batch import NO_ACTION, Batch, Frames, advance
 from dagsched_env.observation import LIMIT, FlatObservation, GraphObservation
 from dagsched_env.schedule import Schedule
@@ -67,17 +67,17 @@ class StateBatch:
     @property
     def makespan(self) -> Floats:
         """``[B]`` latest finish so far (time); the next step changes it."""
-        return self._batch.totals[:, 0]
+        return self._batch.totals[:, MAKESPAN]
 
     @property
     def lower_bound(self) -> Floats:
         """``[B]`` no completion is shorter (time); the next step changes it."""
-        return self._batch.totals[:, 1]
+        return self._batch.totals[:, LOWER_BOUND]
 
     @property
     def terminal(self) -> Bools:
         """``[B]`` all tasks are scheduled."""
-        n_scheduled = self._batch.counts[:, 0]
+        n_scheduled = self._batch.counts[:, N_PLACED]
         return np.asarray(n_scheduled == self._packed.sizes[self._batch.rows, 0])
 
     @property

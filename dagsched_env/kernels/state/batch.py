@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints, StateArrays
+from dagsched_env.kernels.arrays import N_READY, Floats, InstanceArrays, Ints, StateArrays
 from dagsched_env.kernels.jit import borrowing
 from dagsched_env.kernels.state.completion import best_processor
 from dagsched_env.kernels.state.features import (
@@ -213,7 +213,7 @@ def _show_placement(
         legal[task, w] = False
         for k in (EST, EFT, GAP):
             pairs[k, task, w] = 0.0
-    for i in range(s.counts[1]):
+    for i in range(s.counts[N_READY]):
         t = s.ready[i]
         was_ready = status[READY, t] > 0.0
         status[WAITING, t] = 0.0

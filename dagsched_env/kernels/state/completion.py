@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dagsched_env.kernels.arrays import Floats, InstanceArrays, StateArrays
+from dagsched_env.kernels.arrays import MAKESPAN, N_READY, Floats, InstanceArrays, StateArrays
 from dagsched_env.kernels.graph.ranks import RANK_TOLERANCE
 from dagsched_env.kernels.jit import kernel
 from dagsched_env.kernels.state.timeline import data_ready_time, earliest_slot
@@ -62,9 +62,9 @@ def complete(
         The makespan.
     """
     n, p = g.comp.shape
-    while s.counts[1] > 0:
+    while s.counts[N_READY] > 0:
         task, highest = -1, -np.inf
-        for i in range(s.counts[1]):
+        for i in range(s.counts[N_READY]):
             t = s.ready[i]
             value = priority[t] * (1.0 + sigma * noise[t])
             earlier = task >= 0 and g.topo_position[t] < g.topo_position[task]
@@ -81,4 +81,4 @@ def complete(
             if chosen < 0 or value < least:
                 chosen, least = q, value
         place(g, s, task, chosen, insertion, False)
-    return s.totals[0]  # type: ignore[no-any-return]
+    return s.totals[MAKESPAN]  # type: ignore[no-any-return]

@@ -7,7 +7,7 @@ every array of the tuple in every pass of the loop, which takes ten times longer
 import numpy as np
 import numpy.typing as npt
 
-from dagsched_env.kernels.arrays import UNSCHEDULED, InstanceArrays, StateArrays
+from dagsched_env.kernels.arrays import N_READY, UNSCHEDULED, InstanceArrays, StateArrays
 from dagsched_env.kernels.jit import kernel
 from dagsched_env.kernels.state.masks import legal_pairs
 from dagsched_env.kernels.state.timeline import data_ready_time, earliest_slot
@@ -45,7 +45,7 @@ def dynamic_features(
     ``N ≥ n`` and ``P ≥ p``; the padding is left as it is.
     """
     comp, processor, missing, bound = g.comp, s.processor, s.missing, s.bound
-    ready, n_ready = s.ready, s.counts[1]
+    ready, n_ready = s.ready, s.counts[N_READY]
     for t in range(comp.shape[0]):
         if processor[t] != UNSCHEDULED:
             tasks[COMPLETED, t] = 1.0

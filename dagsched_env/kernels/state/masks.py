@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from dagsched_env.kernels.arrays import InstanceArrays, StateArrays
+from dagsched_env.kernels.arrays import N_READY, InstanceArrays, StateArrays
 from dagsched_env.kernels.jit import kernel
 
 __all__ = ["legal_pairs"]
@@ -18,7 +18,7 @@ def legal_pairs(g: InstanceArrays, s: StateArrays, out: npt.NDArray[np.bool_]) -
         s: a partial schedule.
         out: ``[n, p]`` or larger; True for legal pairs, False elsewhere.
     """
-    comp, ready, n_ready = g.comp, s.ready, s.counts[1]
+    comp, ready, n_ready = g.comp, s.ready, s.counts[N_READY]
     out[:] = False
     for i in range(n_ready):
         t = ready[i]

@@ -2,7 +2,15 @@
 
 import numpy as np
 
-from dagsched_env.kernels.arrays import UNSCHEDULED, InstanceArrays, StateArrays
+from dagsched_env.kernels.arrays import (
+    LOWER_BOUND,
+    MAKESPAN,
+    N_PLACED,
+    N_READY,
+    UNSCHEDULED,
+    InstanceArrays,
+    StateArrays,
+)
 from dagsched_env.kernels.graph.communication import communication
 from dagsched_env.kernels.jit import kernel
 from dagsched_env.kernels.state.timeline import data_ready_time, earliest_slot
@@ -52,9 +60,9 @@ def place(
     s.processor[task] = q
     s.start[task] = start
     s.finish[task] = start + duration
-    s.totals[0] = max(s.totals[0], start + duration)
-    s.sequence[s.counts[0]] = task
-    s.counts[0] += 1
+    s.totals[MAKESPAN] = max(s.totals[MAKESPAN], start + duration)
+    s.sequence[s.counts[N_PLACED]] = task
+    s.counts[N_PLACED] += 1
     _drop_ready(s, task)
     for e in range(g.succ_ptr[task], g.succ_ptr[task + 1]):
         successor = g.succ_task[e]
@@ -68,7 +76,7 @@ def place(
 @kernel
 def remove_last(g: InstanceArrays, s: StateArrays) -> None:
     """Take back the last placement."""
-    task = s.sequence[s.counts[0] - 1]
+    task = s.sequence[s.counts[N_PLACED] - 1]
     q = s.processor[task]
     index = 0
     while s.slot_start[q, index] != s.start[task] or s.slot_finish[q, index] != s.finish[task]:
@@ -79,17 +87,17 @@ def remove_last(g: InstanceArrays, s: StateArrays) -> None:
         s.slot_finish[q, i] = s.slot_finish[q, i + 1]
     s.slot_count[q] -= 1
     s.processor[task] = UNSCHEDULED
-    s.counts[0] -= 1
+    s.counts[N_PLACED] -= 1
     for e in range(g.succ_ptr[task], g.succ_ptr[task + 1]):
         successor = g.succ_task[e]
         if s.missing[successor] == 0:
             _drop_ready(s, successor)
         s.missing[successor] += 1
     _add_ready(s, task)
-    s.totals[0] = 0.0
+    s.totals[MAKESPAN] = 0.0
     for w in range(s.slot_count.shape[0]):
         if s.slot_count[w] > 0:
-            s.totals[0] = max(s.totals[0], s.slot_finish[w, s.slot_count[w] - 1])
+            s.totals[MAKESPAN] = max(s.totals[MAKESPAN], s.slot_finish[w, s.slot_count[w] - 1])
     recompute_bounds(g, s)
 
 
@@ -120,11 +128,11 @@ def copy_state(source: StateArrays, target: StateArrays) -> None:
 @kernel
 def recompute_bounds(g: InstanceArrays, s: StateArrays) -> None:
     """Compute the ``bound`` of every task and the lower bound on the makespan from scratch."""
-    s.totals[1] = 0.0
+    s.totals[LOWER_BOUND] = 0.0
     for i in range(g.topo.shape[0]):
         t = g.topo[i]
         s.bound[t] = _task_bound(g, s, t)
-        s.totals[1] = max(s.totals[1], s.bound[t])
+        s.totals[LOWER_BOUND] = max(s.totals[LOWER_BOUND], s.bound[t])
 
 
 @kernel
@@ -134,7 +142,7 @@ def _raise_bounds(g: InstanceArrays, s: StateArrays, task: int) -> None:
     A placement never lowers a bound, so the maximum is kept as a running value.
     """
     s.bound[task] = s.finish[task]
-    s.totals[1] = max(s.totals[1], s.bound[task])
+    s.totals[LOWER_BOUND] = max(s.totals[LOWER_BOUND], s.bound[task])
     s.touched[:] = False
     for e in range(g.succ_ptr[task], g.succ_ptr[task + 1]):
         s.touched[g.succ_task[e]] = True
@@ -145,7 +153,7 @@ def _raise_bounds(g: InstanceArrays, s: StateArrays, task: int) -> None:
         bound = _task_bound(g, s, t)
         if bound > s.bound[t]:
             s.bound[t] = bound
-            s.totals[1] = max(s.totals[1], bound)
+            s.totals[LOWER_BOUND] = max(s.totals[LOWER_BOUND], bound)
             for e in range(g.succ_ptr[t], g.succ_ptr[t + 1]):
                 s.touched[g.succ_task[e]] = True
 
@@ -183,15 +191,15 @@ def _insert_slot(s: StateArrays, q: int, index: int, start: float, finish: float
 
 @kernel
 def _add_ready(s: StateArrays, task: int) -> None:
-    s.ready[s.counts[1]] = task
-    s.ready_index[task] = s.counts[1]
-    s.counts[1] += 1
+    s.ready[s.counts[N_READY]] = task
+    s.ready_index[task] = s.counts[N_READY]
+    s.counts[N_READY] += 1
 
 
 @kernel
 def _drop_ready(s: StateArrays, task: int) -> None:
     hole = s.ready_index[task]
-    s.counts[1] -= 1
-    moved = s.ready[s.counts[1]]
+    s.counts[N_READY] -= 1
+    moved = s.ready[s.counts[N_READY]]
     s.ready[hole] = moved
     s.ready_index[moved] = hole

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dagsched_env.instance import Instance
-from dagsched_env.kernels.arrays import StateArrays, allocate_state
+from dagsched_env.kernels.arrays import MAKESPAN, N_PLACED, N_READY, StateArrays, allocate_state
 from dagsched_env.kernels.graph import bounds, csr, ranks
 from dagsched_env.kernels.schedules import decoding
 from dagsched_env.kernels.state import completion, features, masks, timeline, transitions
@@ -172,9 +172,9 @@ def test_place_and_the_running_bound(episode: tuple[Instance, int, bool]) -> Non
     instance = episode[0]
     arrays, partial, _ = partial_pair(*episode)
     assert_same(arrays, partial)
-    assert sorted(arrays.ready[: arrays.counts[1]].tolist()) == partial.ready_tasks()
-    assert arrays.sequence[: arrays.counts[0]].tolist() == list(partial.placed)
-    assert arrays.totals[0] == max([0.0, *arrays.finish[arrays.processor >= 0]])
+    assert sorted(arrays.ready[: arrays.counts[N_READY]].tolist()) == partial.ready_tasks()
+    assert arrays.sequence[: arrays.counts[N_PLACED]].tolist() == list(partial.placed)
+    assert arrays.totals[MAKESPAN] == max([0.0, *arrays.finish[arrays.processor >= 0]])
     running = arrays.bound.copy(), arrays.totals.copy()
     transitions.recompute_bounds(instance.arrays, arrays)
     assert (running[0] == arrays.bound).all()
@@ -192,7 +192,7 @@ def test_a_cleared_state_is_the_empty_one_but_for_its_bounds(
     assert np.array_equal(arrays.bound, bounds_before)
     transitions.recompute_bounds(instance.arrays, arrays)
     empty = fresh(instance)
-    ready = empty.counts[1]
+    ready = empty.counts[N_READY]
     assert np.array_equal(arrays.ready[:ready], empty.ready[:ready])
     for name in ("processor", "slot_count", "missing", "bound", "counts", "totals"):
         assert np.array_equal(getattr(arrays, name), getattr(empty, name)), name
@@ -221,12 +221,12 @@ def test_copy_and_remove(episode: tuple[Instance, int, bool]) -> None:
     task = int(rng.choice(partial.ready_tasks()))
     q = random_processor(instance, task, rng)
     transitions.place(instance.arrays, arrays, task, q, insertion, True)
-    assert arrays.sequence[arrays.counts[0] - 1] == task
+    assert arrays.sequence[arrays.counts[N_PLACED] - 1] == task
     assert twin.processor[task] == -1
     transitions.remove_last(instance.arrays, arrays)
     for name in ("processor", "slot_count", "missing", "bound", "counts", "totals"):
         assert (getattr(arrays, name) == getattr(twin, name)).all(), name
-    ready = twin.counts[1]
+    ready = twin.counts[N_READY]
     assert set(arrays.ready[:ready].tolist()) == set(twin.ready[:ready].tolist())
     assert (arrays.ready[arrays.ready_index[arrays.ready[:ready]]] == arrays.ready[:ready]).all()
     assert_same(arrays, partial)
