@@ -4,6 +4,7 @@ import contextlib
 import signal
 import time
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from aerl_trainer.config import Config
 from aerl_trainer.curriculum import Curriculum
 from aerl_trainer.learning.learner import Learner, make_network
 from aerl_trainer.learning.policy_gradient import PolicyGradient
+from aerl_trainer.learning.ranking import rank_rewards
 from aerl_trainer.lifecycle import JobLifecycle, LifecycleThread
 from aerl_trainer.nn.evaluator import TorchEvaluator
 from aerl_trainer.observers import RunObserver
@@ -125,7 +127,7 @@ class _Run:
             self.curriculum.make_instance,
             seeding.generator(config.run.seed, "policy"),
             config.policy,
-            rank_temperature=config.learner.rank_temperature,
+            reward=partial(rank_rewards, temperature=config.learner.rank_temperature),
             rollouts=config.learner.groups != "tree",
             threads=1 if config.has_jobs else config.run.actors,
         )

@@ -14,12 +14,14 @@ simulated annealing over the portfolio's.
 import argparse
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from problems import spread
 
 from aerl_trainer.config import MIXTURE, PolicyConfig
 from aerl_trainer.learning.policy_gradient import PolicyGradient
+from aerl_trainer.learning.ranking import rank_rewards
 from aerl_trainer.policy.fast import FastPolicy
 from dagsched_env import Instance, suites
 from dagsched_env.generators import TopcuogluGenerator
@@ -104,7 +106,7 @@ def train(arguments: argparse.Namespace, seed: int) -> tuple[FastPolicy, int]:
         resolve_source(arguments.instances),
         np.random.default_rng([7, seed]),
         PolicyConfig(schedules=arguments.schedules),
-        rank_temperature=arguments.rank_temperature,
+        reward=partial(rank_rewards, temperature=arguments.rank_temperature),
     )
     training.step(1.0)  # loads the kernels, and learns nothing
     started = time.process_time()

@@ -6,7 +6,7 @@ from itertools import chain
 import numpy as np
 
 from aerl_trainer.config import Config
-from aerl_trainer.learning.ranking import rank_rewards
+from aerl_trainer.learning.ranking import rank_rewards, rank_weights
 from aerl_trainer.records import Experience, Trajectory, TreeGroup
 from dagsched_env.instance import Instance
 
@@ -40,7 +40,8 @@ def make_experiences(
         config: of the run.
     """
     makespans = np.array([trajectory.makespan for trajectory in trajectories])
-    rewards, weights = rank_rewards(makespans, temperature=config.learner.rank_temperature)
+    rewards = rank_rewards(makespans, temperature=config.learner.rank_temperature)
+    weights = rank_weights(makespans, temperature=config.learner.rank_temperature)
     best = int(np.argmin(makespans))
     return [
         Experience(

@@ -20,6 +20,7 @@ from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.policy.weights import N_WEIGHTS, SCALE
 from aerl_trainer.records import PolicyReport, TreeGroup
 from dagsched_env.instance import Instance
+from dagsched_env.kernels.arrays import Floats
 
 __all__ = ["PolicyGradient"]
 
@@ -34,8 +35,7 @@ class PolicyGradient:
         draw: draws an instance; called by one thread at a time.
         rng: of the instances and of the schedules.
         config: sizes and rates.
-        rank_temperature: τ of the rank rewards, > 0: a large one trains the single pass, a small
-            one the best of many.
+        reward: turns the makespans ``[K]`` of a rank group into rewards ``[K]``.
         rollouts: the policy draws schedules itself; False learns from trees alone.
         threads: that draw schedules at once; the result does not depend on their number.
     """
@@ -46,13 +46,13 @@ class PolicyGradient:
         rng: np.random.Generator,
         config: PolicyConfig | None = None,
         *,
-        rank_temperature: float = 1.0,
+        reward: Callable[[Floats], Floats] = rank_rewards,
         rollouts: bool = True,
         threads: int = 1,
     ) -> None:
         self._draw, self._rng = draw, rng
         self._config = config or PolicyConfig()
-        self._tau, self._rollouts, self._threads = rank_temperature, rollouts, threads
+        self._reward, self._rollouts, self._threads = reward, rollouts, threads
         self._policy = FastPolicy()
         self._mean = self._policy.weights.copy()
         self._first = np.zeros(N_WEIGHTS)
@@ -127,7 +127,7 @@ class PolicyGradient:
                 self._policy.grade(instance, tree.actions, tree.probabilities, clip=clip)
             )
         all_makespans = np.concatenate(makespans)
-        rewards, _ = rank_rewards(all_makespans, temperature=self._tau)
+        rewards = self._reward(all_makespans)
         mean = float(all_makespans.mean())
         return _GroupGradient(
             rewards @ np.concatenate(gradients) / len(rewards),
@@ -135,7 +135,7 @@ class PolicyGradient:
             len(rewards),
         )
 
-    def _ascend(self, gradient: npt.NDArray[np.float64], rate: float) -> None:
+    def _ascend(self, gradient: Floats, rate: float) -> None:
         self.steps += 1
         self._first = FIRST_DECAY * self._first + (1 - FIRST_DECAY) * gradient
         self._second = SECOND_DECAY * self._second + (1 - SECOND_DECAY) * gradient**2
@@ -148,6 +148,6 @@ class PolicyGradient:
 
 
 class _GroupGradient(NamedTuple):
-    gradient: npt.NDArray[np.float64]
+    gradient: Floats
     relative_spread: float
     schedules: int

@@ -4,8 +4,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dagsched_env.errors import DAGSchedError
+from dagsched_env.kernels.arrays import Floats
 
-__all__ = ["rank_correlation", "rank_rewards"]
+__all__ = ["rank_correlation", "rank_rewards", "rank_weights"]
 
 EPSILON = 1e-12
 """The ε of both normalisations, in units of the makespans and of the mean weight."""
@@ -13,22 +14,18 @@ TIE_TOLERANCE = 1e-9
 """Makespans closer than this, relative to the largest, are equal: they differ by rounding."""
 
 
-def rank_rewards(
-    makespans: npt.ArrayLike, *, temperature: float = 1.0
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Reward each trajectory of a job by how its makespan compares with its siblings'.
+def rank_weights(makespans: npt.ArrayLike, *, temperature: float = 1.0) -> Floats:
+    """Weigh each trajectory of a job by how its makespan compares with its siblings'.
 
-    ``m' = (m - μ) / (σ + ε)``; ``w = softmax(-m' / τ)``; ``reward = (w - μ_w) / (σ_w + ε)``.
-    Shorter is better. Neither shifting nor scaling all makespans changes anything. Makespans equal
-    up to rounding share a reward; when all are, or there is only one, rewards are zero.
+    ``m' = (m - μ) / (σ + ε)``; ``w = softmax(-m' / τ)``. Shorter is better. Neither shifting nor
+    scaling all makespans changes anything. Makespans equal up to rounding share a weight.
 
     Args:
         makespans: ``[K]`` true makespans, finite, K ≥ 1 (time).
-        temperature: τ > 0; small values reward the best alone.
+        temperature: τ > 0; small values prefer the best alone.
 
     Returns:
-        rewards: ``[K]`` with mean 0 and variance 1, or all 0.
-        weights: ``[K]`` the softmax weights w; they are positive and add up to 1.
+        ``[K]`` weights w; they are positive and add up to 1.
 
     Raises:
         DAGSchedError: no makespans, one that is not finite, or τ ≤ 0.
@@ -43,12 +40,30 @@ def rank_rewards(
         raise DAGSchedError(f"temperature is {temperature}: it must be positive")
     m = _merge_ties(m)
     if (m == m[0]).all():
-        return np.zeros(m.size), np.full(m.size, 1.0 / m.size)
+        return np.full(m.size, 1.0 / m.size)
     normalised = (m - m.mean()) / (m.std() + EPSILON)
-    weights = np.exp((normalised.min() - normalised) / temperature)
+    weights: Floats = np.exp((normalised.min() - normalised) / temperature)
     weights /= weights.sum()
-    mean = 1.0 / m.size
-    return (weights - mean) / (weights.std() + EPSILON * mean), weights
+    return weights
+
+
+def rank_rewards(makespans: npt.ArrayLike, *, temperature: float = 1.0) -> Floats:
+    """Reward each trajectory of a job by how its makespan compares with its siblings'.
+
+    ``reward = (w - μ_w) / (σ_w + ε)``, where w are the ``rank_weights``: see there for what is
+    raised. When all makespans are equal, or there is only one, rewards are zero.
+
+    Args:
+        makespans: ``[K]`` true makespans, finite, K ≥ 1 (time).
+        temperature: τ > 0; small values reward the best alone.
+
+    Returns:
+        ``[K]`` with mean 0 and variance 1, or all 0.
+    """
+    weights = rank_weights(makespans, temperature=temperature)
+    mean = 1.0 / weights.size
+    rewards: Floats = (weights - mean) / (weights.std() + EPSILON * mean)
+    return rewards
 
 
 def rank_correlation(a: npt.NDArray[np.floating], b: npt.NDArray[np.floating]) -> float:
@@ -61,14 +76,14 @@ def rank_correlation(a: npt.NDArray[np.floating], b: npt.NDArray[np.floating]) -
     return float(x @ y) / norm if norm > 0 else 0.0
 
 
-def _ranks(values: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
+def _ranks(values: npt.NDArray[np.floating]) -> Floats:
     """Rank of each value among all, from 0; equal values share the mean of theirs."""
     _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks: npt.NDArray[np.float64] = (np.cumsum(counts) - (counts + 1) / 2)[which]
+    ranks: Floats = (np.cumsum(counts) - (counts + 1) / 2)[which]
     return ranks
 
 
-def _merge_ties(m: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _merge_ties(m: Floats) -> Floats:
     """Makespans in units of the largest, each run of near-equal ones at its smallest value."""
     scaled = m / max(float(np.abs(m).max()), np.finfo(np.float64).tiny)
     order = np.argsort(scaled, kind="stable")

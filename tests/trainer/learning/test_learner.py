@@ -25,7 +25,7 @@ from aerl_trainer.learning.batches import BatchBuilder, TrainBatch
 from aerl_trainer.learning.experiences import make_experiences
 from aerl_trainer.learning.learner import Learner, make_network
 from aerl_trainer.learning.losses import VALUE_DELTA, Losses, compute_losses
-from aerl_trainer.learning.ranking import rank_rewards
+from aerl_trainer.learning.ranking import rank_rewards, rank_weights
 from aerl_trainer.nn.evaluator import flat_weights
 from aerl_trainer.records import Experience, Trajectory
 from aerl_trainer.search.answers import take_answers
@@ -112,7 +112,8 @@ def test_every_trajectory_becomes_an_experience() -> None:
     trajectories = trajectories_of(instance, CONFIG)
     experiences = make_experiences(instance, trajectories, CONFIG)
     makespans = np.array([t.makespan for t in trajectories])
-    rewards, weights = rank_rewards(makespans, temperature=CONFIG.learner.rank_temperature)
+    rewards = rank_rewards(makespans, temperature=CONFIG.learner.rank_temperature)
+    weights = rank_weights(makespans, temperature=CONFIG.learner.rank_temperature)
     assert np.ptp(makespans) > 0
     for i, (e, trajectory) in enumerate(zip(experiences, trajectories, strict=True)):
         assert e.actions is trajectory.actions

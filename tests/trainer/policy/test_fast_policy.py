@@ -1,5 +1,8 @@
 """The fast policy: its caches, its probabilities, its gradient, and that it learns."""
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,6 +11,7 @@ from hypothesis import strategies as st
 from aerl_trainer.config import PolicyConfig
 from aerl_trainer.encoding.features import index_of, names_of
 from aerl_trainer.learning.policy_gradient import PolicyGradient
+from aerl_trainer.learning.ranking import rank_rewards
 from aerl_trainer.policy.context import PATH, allocate_policy, list_length, policy_context
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.policy.rollout import draw, most_probable
@@ -29,6 +33,7 @@ from aerl_trainer.records import TreeGroup
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.instance import Instance
+from dagsched_env.kernels.arrays import Floats
 from dagsched_env.kernels.state.transitions import place, reset
 from dagsched_env.schedulers import heft
 from dagsched_env.simulator import State, replay
@@ -366,6 +371,23 @@ def test_training_moves_towards_the_best_schedules_of_a_tree() -> None:
         training.step(trees=[tree])
     gains = [probability(k) - b for k, b in zip(ends, before, strict=True)]
     assert gains[0] > gains[1] + 0.1
+
+
+def test_the_reward_of_makespans_decides_what_is_learned() -> None:
+    tree = tree_group(k=8)
+
+    def learned(reward: Callable[[Floats], Floats]) -> Weights:
+        rng, config = np.random.default_rng(0), PolicyConfig(average=0.0)
+        training = PolicyGradient(
+            lambda _: tree.instance, rng, config, reward=reward, rollouts=False
+        )
+        training.step(trees=[tree])
+        return training.policy.weights
+
+    by_default = learned(partial(rank_rewards, temperature=1.0))
+    assert not np.array_equal(learned(np.negative), by_default)
+    assert np.array_equal(learned(np.zeros_like), FastPolicy().weights)
+    assert np.array_equal(learned(rank_rewards), by_default)
 
 
 def test_threads_and_a_restart_change_nothing() -> None:
