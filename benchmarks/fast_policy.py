@@ -23,7 +23,7 @@ from aerl_trainer.config import MIXTURE, PolicyConfig
 from aerl_trainer.learning.policy_gradient import PolicyGradient
 from aerl_trainer.learning.ranking import rank_rewards
 from aerl_trainer.policy.fast import FastPolicy
-from dagsched_env import Instance, suites
+from dagsched_env import Instance, Schedule, suites
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.schedulers import annealing, best_of_portfolio, heft
 from dagsched_env.sources import InstanceList, resolve_source
@@ -38,31 +38,37 @@ class Unseen:
     """Instances with the makespans of their references."""
 
     def __init__(self, name: str, instances: list[Instance], moves: int = 0) -> None:
-        self._name, self._instances = name, instances
-        self._heft = np.array([heft(instance).makespan for instance in instances])
-        self._best = np.array([best_of_portfolio(instance).makespan for instance in instances])
+        self.name, self.instances = name, instances
+        self.heft = np.array([heft(instance).makespan for instance in instances])
+        self.portfolio = np.array([best_of_portfolio(instance).makespan for instance in instances])
         self._annealed = ""
         if moves:
-            known = [annealed(instance, moves) for instance in instances]
-            self._annealed = f"{np.mean(known / self._best):12.4f}"
+            known = [annealed(instance, moves).makespan for instance in instances]
+            self._annealed = f"{np.mean(known / self.portfolio):12.4f}"
 
     def measure(self, policy: FastPolicy) -> None:
         """One line."""
         rng = np.random.default_rng(0)
-        greedy = np.array([policy.schedule(i).makespan for i in self._instances])
-        samples = np.array([policy.sample(i, SAMPLES, rng).makespans for i in self._instances])
-        best = np.array([policy.best_of(i, SAMPLES, rng).makespan for i in self._instances])
+        greedy = np.array([policy.schedule(i).makespan for i in self.instances])
+        samples = np.array([policy.sample(i, SAMPLES, rng).makespans for i in self.instances])
+        best = np.array([policy.best_of(i, SAMPLES, rng).makespan for i in self.instances])
         print(
-            f"{self._name:18.18} {np.mean(greedy / self._heft):8.4f} "
-            f"{np.mean(samples.mean(axis=1) / self._heft):10.4f} "
-            f"{np.mean(best / self._heft):10.4f} {np.mean(greedy / self._best):12.4f} "
-            f"{np.mean(best / self._best):12.4f}{self._annealed}",
+            f"{self.name:18.18} {np.mean(greedy / self.heft):8.4f} "
+            f"{np.mean(samples.mean(axis=1) / self.heft):10.4f} "
+            f"{np.mean(best / self.heft):10.4f} {np.mean(greedy / self.portfolio):12.4f} "
+            f"{np.mean(best / self.portfolio):12.4f}{self._annealed}",
             flush=True,
         )
 
 
-def annealed(instance: Instance, moves: int) -> float:
-    """Makespan after so many moves, judged as ``solve`` does."""
+def annealed(instance: Instance, moves: int, start: Schedule | None = None) -> Schedule:
+    """What so many moves find, judged as ``solve`` does.
+
+    Args:
+        instance: the problem.
+        moves: how many, ≥ 1.
+        start: a schedule to begin with, if it is shorter than HEFT's and PEFT's.
+    """
     return annealing(
         instance,
         max_evaluations=moves,
@@ -71,7 +77,8 @@ def annealed(instance: Instance, moves: int) -> float:
         cost_bias=4.0,
         best_place=True,
         load_weight=8.0,
-    ).makespan
+        start=start,
+    )
 
 
 def default_sets() -> list[Unseen]:

@@ -2,6 +2,8 @@
 
 import dataclasses
 import importlib
+import itertools
+import json
 import re
 import subprocess
 import sys
@@ -130,6 +132,21 @@ def test_solve_meets_its_rival(tmp_path):
     for _, ratio, *counts in rows:
         assert sum(map(int, counts)) == 2
         assert 0.8 < float(ratio) < 1.2
+
+
+@pytest.mark.slow
+def test_variants_are_compared_and_an_interrupted_comparison_goes_on(tmp_path):
+    few = ["--variants", "untrained", "imitation", "--seconds", "0.1", "--json", "runs.json"]
+    printed_by("ablation.py", *few, "--seeds", "1", cwd=tmp_path)
+    first = json.loads((tmp_path / "runs.json").read_text())
+    printed = printed_by("ablation.py", *few, "--seeds", "2", cwd=tmp_path)
+    runs = json.loads((tmp_path / "runs.json").read_text())
+    assert runs[:2] == first
+    made = [(run["seed"], run["variant"]) for run in runs]
+    assert made == list(itertools.product(range(2), ("untrained", "imitation")))
+    rows = re.findall(r"^\| `(\w+)` \| (\d+) \|( [\d.]+ ± [\d.]+ \|){4}$", printed, re.MULTILINE)
+    assert [name for name, *_ in rows] == ["untrained", "imitation"]
+    assert rows[0][1] == "0" != rows[1][1]
 
 
 def test_replay_is_measured_with_or_without_cpprb(tmp_path):
