@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch.nn.utils import parameters_to_vector, vector_to_parameters
+from torch.nn.utils import parameters_to_vector
 
 from aerl_trainer.config import NetworkConfig
 from aerl_trainer.encoding.states import EncodedStates
@@ -61,10 +61,17 @@ class TorchEvaluator:
         self.version = 0
 
     def load(self, weights: npt.NDArray[np.float32], version: int) -> None:
-        """Take new weights, as made by ``flat_weights``."""
+        """Take new weights, as made by ``flat_weights``.
+
+        They are copied into the parameters rather than put in their place: slices of a vector lie
+        at any address, and on some processors the last digit of a matrix product depends on that.
+        """
         with torch.no_grad(), self._on_stream():
             vector = torch.from_numpy(weights.copy()).to(self._device)
-            vector_to_parameters(vector, self._network.parameters())
+            parameters = list(self._network.parameters())
+            parts = torch.split(vector, [parameter.numel() for parameter in parameters])
+            for parameter, part in zip(parameters, parts, strict=True):
+                parameter.copy_(part.view_as(parameter))
         self._embeddings.clear()
         self.version = version
 
