@@ -22,7 +22,7 @@ from aerl_trainer.policy.scoring import begin, score, short_list
 from aerl_trainer.policy.weights import N_WEIGHTS, SCALE, Weights, initial_weights
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
-from dagsched_env.kernels.arrays import Floats, Ints
+from dagsched_env.kernels.arrays import N_PLACED, Floats, Ints
 from dagsched_env.kernels.state.transitions import copy_state
 from dagsched_env.schedule import Schedule
 from dagsched_env.simulator import State
@@ -153,7 +153,7 @@ class FastPolicy:
         for state in states:
             copy_state(state.arrays, w.state)
             begin(f, w, w.state)
-            first = int(w.state.counts[0])
+            first = int(w.state.counts[N_PLACED])
             uniforms = rng.random(instance.n_tasks)
             roll_out(f, w, w.state, self.weights, uniforms, w.no_gradient)
             tasks = w.state.sequence[first : instance.n_tasks]

@@ -1,5 +1,7 @@
 """The fast policy as the prior over the candidates of a state."""
 
+import numpy as np
+
 from aerl_trainer.encoding.states import EncodedStates
 from aerl_trainer.policy.context import PolicyContext, PolicyWorkspace
 from aerl_trainer.policy.scoring import score, take_pairs
@@ -31,7 +33,8 @@ def write_prior(
         states: its row ``b`` is the encoded ``s``; ``prior_logits`` are replaced.
         b: the row.
     """
-    count = states.n_candidates[b]
+    # 64 bits as in rollouts: one machine code of what is called serves both.
+    count: int = np.int64(states.n_candidates[b])  # type: ignore[assignment]
     take_pairs(f, w, s, states.candidates[b], count)
     score(f, w, s, weights, count)
     for k in range(count):

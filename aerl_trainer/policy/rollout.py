@@ -17,7 +17,7 @@ from aerl_trainer.policy.weights import (
     SCALE,
     Weights,
 )
-from dagsched_env.kernels.arrays import Floats, Ints, StateArrays
+from dagsched_env.kernels.arrays import MAKESPAN, N_PLACED, N_READY, Floats, Ints, StateArrays
 from dagsched_env.kernels.jit import borrowing, embedded
 from dagsched_env.kernels.state.transitions import clear, place
 
@@ -99,22 +99,22 @@ def roll_out(
     """
     g = f.c.g
     p = g.comp.shape[1]
-    while s.counts[1] > 0:
+    while s.counts[N_READY] > 0:
         count = short_list(f, w, s)
         score(f, w, s, weights, count)
-        uniform = uniforms[s.counts[0]]
+        uniform = uniforms[s.counts[N_PLACED]]
         if uniform < 0.0:
-            k, w.probability[s.counts[0]] = most_probable(w, count), 1.0
+            k, w.probability[s.counts[N_PLACED]] = most_probable(w, count), 1.0
         else:
             k = draw(w, count, uniform)
-            w.probability[s.counts[0]] = w.logits[k]
+            w.probability[s.counts[N_PLACED]] = w.logits[k]
         if gradient.shape[0] > 0:
             _add_gradient(w, weights, count, k, 1.0, gradient)
         task, q = w.actions[k] // p, w.actions[k] % p
-        before = s.counts[1]
+        before = s.counts[N_READY]
         place(g, s, task, q, INSERTION, False)
         follow(f, w, s, task, q, before)
-    return s.totals[0]  # type: ignore[no-any-return]
+    return s.totals[MAKESPAN]  # type: ignore[no-any-return]
 
 
 @borrowing
@@ -156,7 +156,7 @@ def grade_group(
                     ratio = min(clip, w.logits[j] / probabilities[k, i])
                     _add_gradient(w, weights, count, j, ratio, gradients[k : k + 1])
             task, q = actions[k, i] // p, actions[k, i] % p
-            before = s.counts[1]
+            before = s.counts[N_READY]
             place(f.c.g, s, task, q, INSERTION, False)
             follow(f, w, s, task, q, before)
 

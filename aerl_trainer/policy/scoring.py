@@ -24,7 +24,7 @@ from aerl_trainer.policy.weights import (
     SCALE,
     Weights,
 )
-from dagsched_env.kernels.arrays import StateArrays
+from dagsched_env.kernels.arrays import MAKESPAN, N_PLACED, N_READY, StateArrays
 from dagsched_env.kernels.graph.communication import communication
 from dagsched_env.kernels.jit import borrowing, embedded, inlined
 from dagsched_env.kernels.state.timeline import earliest_slot
@@ -89,7 +89,7 @@ def begin(f: PolicyContext, w: PolicyWorkspace, s: StateArrays) -> None:
         for q in range(p):
             w.placed_data[t, q] = 0.0
             w.known[t, q] = 0.0
-    for i in range(s.counts[0]):
+    for i in range(s.counts[N_PLACED]):
         _count_in(f, w, s, s.sequence[i], s.processor[s.sequence[i]])
     _open_from(f, w, s, 0, np.inf)
 
@@ -142,7 +142,7 @@ def short_list(f: PolicyContext, w: PolicyWorkspace, s: StateArrays) -> int:
     p = f.c.g.comp.shape[1]
     top = f.c.rank_u[w.order[0]]
     kept, limit = 0, LARGEST
-    for i in range(s.counts[1]):
+    for i in range(s.counts[N_READY]):
         t = w.order[i]
         lag = top - f.c.rank_u[t]
         # The best pair of a task has the delay of its rank alone.
@@ -233,7 +233,7 @@ def _describe(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, count: int) 
     for q in range(p):
         load += w.load[q]
         available = min(available, w.available[q])
-    crowd = math.log(s.counts[1] / p)
+    crowd = math.log(s.counts[N_READY] / p)
     for k in range(count):
         t, q, x = w.tasks[k], w.processors[k], w.x[k]
         cost, finish, total = c.g.comp[t, q], w.finish[t, q], w.total[t, q]
@@ -247,7 +247,7 @@ def _describe(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, count: int) 
         x[COMP_EXCESS] = (cost - c.g.min_comp[t]) * unit
         x[EST_DELAY] = (w.start[t, q] - w.least_start[t]) * unit
         x[RANK_LAG] = (top - c.rank_u[t]) * unit
-        x[GROWTH] = (w.least_finish[t] - s.totals[0]) * unit
+        x[GROWTH] = (w.least_finish[t] - s.totals[MAKESPAN]) * unit
         x[GAP] = w.gap[t, q] * unit
         x[LOAD_EXCESS] = (w.load[q] - load / p) * unit
         x[LOCAL_INPUTS] = w.placed_data[t, q] * f.per_input[t]
@@ -258,7 +258,7 @@ def _describe(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, count: int) 
         x[LOG_CCR] = f.log_ccr
         x[LOG_SPREAD] = f.log_spread
         x[PARALLELISM] = f.parallelism
-        x[PLACED] = s.counts[0] / n
+        x[PLACED] = s.counts[N_PLACED] / n
         x[URGENCY] = (w.least_finish[t] - w.first[0]) * unit
         x[OPENS] = f.logs[opened]
         x[CROWD] = crowd
@@ -325,7 +325,7 @@ def _count_in(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, task: int, q
 @borrowing
 def _open_from(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, i: int, first: float) -> None:
     """The ready tasks from the i-th on are new; ``first`` is the least EFT of the others."""
-    for k in range(i, s.counts[1]):
+    for k in range(i, s.counts[N_READY]):
         t = s.ready[k]
         _open(f, w, s, t)
         _list(f.c, w, t, k)

@@ -17,7 +17,7 @@ from aerl_trainer.search.leaves import LeafBatch, pruning_bound
 from aerl_trainer.search.problem import SearchProblem
 from aerl_trainer.search.tree import NO_EDGE, TreeArrays
 from dagsched_env.kernels.arrays import MAKESPAN, Floats, Ints, StateArrays, allocate_state
-from dagsched_env.kernels.jit import borrowing, embedded
+from dagsched_env.kernels.jit import borrowing
 from dagsched_env.kernels.state.completion import complete
 from dagsched_env.kernels.state.transitions import clear, copy_state, place, recompute_bounds
 
@@ -119,7 +119,7 @@ def _rebuild(c: EncodingContext, t: TreeArrays, edge: int, s: StateArrays, path:
     recompute_bounds(c.g, s)
 
 
-@embedded
+@borrowing
 def _describe(
     problem: SearchProblem, guide: Guide, w: Workspace, leaves: LeafBatch, b: int, features: bool
 ) -> None:
@@ -147,7 +147,7 @@ def _describe(
         )
 
 
-@embedded
+@borrowing
 def _complete(
     problem: SearchProblem, guide: Guide, w: LeafWorkspace, leaves: LeafBatch, b: int, first: int
 ) -> None:

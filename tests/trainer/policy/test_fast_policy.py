@@ -33,7 +33,7 @@ from aerl_trainer.records import TreeGroup
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.instance import Instance
-from dagsched_env.kernels.arrays import Floats
+from dagsched_env.kernels.arrays import N_READY, Floats
 from dagsched_env.kernels.state.transitions import place, reset
 from dagsched_env.schedulers import heft
 from dagsched_env.simulator import State, replay
@@ -64,9 +64,9 @@ def check_caches(instance: Instance, rng: np.random.Generator) -> None:
     s = w.state
     reset(f.c.g, s)
     begin(f, w, s)
-    while s.counts[1] > 0:
+    while s.counts[N_READY] > 0:
         begin(f, fresh, s)
-        ready = s.ready[: s.counts[1]]
+        ready = s.ready[: s.counts[N_READY]]
         for name in (
             *("start", "finish", "total", "least_start", "least_finish", "least_total"),
             *("next_finish", "next_total"),
@@ -83,7 +83,7 @@ def check_caches(instance: Instance, rng: np.random.Generator) -> None:
         count = short_list(f, w, s)
         assert list(w.actions[:count]) == by_prior(instance, w, ready)[: list_length(p)]
         task, q = divmod(int(w.actions[rng.integers(count)]), p)
-        before = int(s.counts[1])
+        before = int(s.counts[N_READY])
         place(f.c.g, s, task, q, True, False)
         follow(f, w, s, task, q, before)
 
@@ -162,7 +162,7 @@ def described(instance: Instance, placements: list[tuple[int, int]]) -> dict[int
     reset(f.c.g, w.state)
     begin(f, w, w.state)
     for task, q in placements:
-        before = int(w.state.counts[1])
+        before = int(w.state.counts[N_READY])
         place(f.c.g, w.state, task, q, True, False)
         follow(f, w, w.state, task, q, before)
     count = short_list(f, w, w.state)
@@ -222,7 +222,7 @@ def log_probability(instance: Instance, weights: Weights, actions: list[int]) ->
         logits = w.logits[:count] - w.logits[:count].max()
         total += logits[w.actions[:count].tolist().index(action)] - np.log(np.exp(logits).sum())
         task, q = divmod(action, p)
-        before = int(w.state.counts[1])
+        before = int(w.state.counts[N_READY])
         place(f.c.g, w.state, task, q, True, False)
         follow(f, w, w.state, task, q, before)
     return float(total)
