@@ -58,6 +58,15 @@ def test_the_caches_of_tasks_without_duration(seed: int) -> None:
     check_caches(Instance(comp=comp, edges=edges, data=rng.integers(0, 3, len(edges))), rng)
 
 
+def test_the_short_list_holds_all_processors_of_a_task() -> None:
+    rng = np.random.default_rng(0)
+    check_caches(Instance(rng.uniform(1, 2, (4, 17)), [(0, 3)], [1.0]), rng)
+    f, w = policy_context(instance := Instance(np.ones((3, 17)), [], [])), allocate_policy(3, 17)
+    reset(instance.arrays, w.state)
+    begin(f, w, w.state)
+    assert short_list(f, w, w.state) == list_length(17) == 21
+
+
 def check_caches(instance: Instance, rng: np.random.Generator) -> None:
     n, p = instance.comp.shape
     f, w, fresh = policy_context(instance), allocate_policy(n, p), allocate_policy(n, p)
