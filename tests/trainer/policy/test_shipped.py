@@ -19,13 +19,16 @@ from dagsched_env.schedulers import best_of_portfolio, heft
 from dagsched_env.sources import resolve_source
 from helpers.small_runs import problem
 
-FAMILIES = {"cholesky", "epigenomics", "fft", "gaussian_elimination", "in_tree", "montage"}
+OTHERS = {
+    *("cholesky", "epigenomics", "fft", "gaussian_elimination", "in_tree", "montage"),
+    "many_processors",
+}
 GAUSSIAN = "family:gaussian_elimination?size=8&processors=8&ccr=3"
 
 
-def test_there_are_a_default_and_one_for_each_family() -> None:
+def test_there_are_a_default_and_those_of_special_problems() -> None:
     assert shipped_names()[0] == "default"
-    assert set(shipped_names()) == FAMILIES | {"default"}
+    assert set(shipped_names()) == OTHERS | {"default"}
     assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 2**20
 
 
