@@ -5,6 +5,7 @@ package need it in the same Python environment (``pip install anrg-saga``); with
 that were recorded with it are printed.
 """
 
+import argparse
 import subprocess
 import sys
 import time
@@ -211,6 +212,7 @@ def report_start() -> None:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     instances = problems(30, 16)
     print("n = 30 tasks, p = 4 processors, one core")
     report_steps(instances)
