@@ -4,7 +4,7 @@ Of a graph: ``processors`` (their names, a JSON list), ``inv_bandwidth`` and ``l
 separated by ``;``); each is left out where it has its default. Of a node: ``comp``, its time on
 each processor (``inf`` = may not run), or one runtime: ``runtime``, ``weight`` or ``size``. Of an
 edge: ``data``, ``size`` or ``weight``; none = no data. A schedule adds ``processor``, ``start`` and
-``finish`` to each node.
+``finish`` to each node. Names are read in any case; the readers turn ``Weight`` into ``weight``.
 """
 
 import json
@@ -50,7 +50,7 @@ def interpret(
 
     Args:
         name: a label.
-        graph: attributes of the graph.
+        graph: attributes of the graph, their names in lower case like all others.
         nodes: attributes of each node by its name, in the order of the tasks.
         edges: (predecessor, successor, attributes), in order; both are in ``nodes``.
 

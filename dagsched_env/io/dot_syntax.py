@@ -28,7 +28,7 @@ KEYWORDS = ("node", "edge", "graph", "digraph", "subgraph", "strict")
 
 @dataclass
 class Digraph:
-    """The content of a DOT file."""
+    """The content of a DOT file; names of attributes are in lower case."""
 
     name: str | None = None
     attributes: Attributes = field(default_factory=dict)
@@ -163,7 +163,7 @@ class _Parser:
         if self._accept("="):
             value = self._identifier()
             if len(scopes) == 1:
-                self.digraph.attributes[first] = value
+                self.digraph.attributes[first.lower()] = value
             return
         chain = [first]
         while self._accept("->"):
@@ -184,7 +184,7 @@ class _Parser:
         attributes: Attributes = {}
         while self._accept("["):
             while not self._accept("]"):
-                key = self._identifier()
+                key = self._identifier().lower()
                 self._expect("=")
                 attributes[key] = self._identifier()
                 if not self._accept(","):

@@ -66,11 +66,11 @@ def parse(root: "Element") -> Instance | Workflow:
 
 
 def _keys(root: "Element") -> tuple[dict[str, str], dict[str, Attributes]]:
-    """Attribute name of each key, and the defaults of nodes and edges for those that are read."""
+    """Name of each key in lower case; defaults of nodes and edges for names that are read."""
     names: dict[str, str] = {}
     defaults: dict[str, Attributes] = {"node": {}, "edge": {}}
     for i, key in enumerate(children(root, "key")):
-        name = key.get("attr.name", "")
+        name = key.get("attr.name", "").lower()
         names[attribute(key, "id", f"key {i}")] = name
         for default in children(key, "default"):
             for kind, attributes in defaults.items():

@@ -1,5 +1,6 @@
 """Reading every format: hand-written samples, recognition, platforms, and errors with a place."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,12 +9,13 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from dagsched_env import Instance, io
+from dagsched_env import Instance, exact, io
 from dagsched_env.errors import DAGSchedError, FormatError, InvalidInstanceError
 from dagsched_env.generators.job_shop import chains
 from dagsched_env.io import dot, fjsp, job_shop, stg
 from dagsched_env.schedulers import heft
 from helpers import TESTS
+from helpers.brute_force import optimum
 from helpers.isolation import BLOCK
 
 SAMPLES = TESTS / "data" / "formats"
@@ -70,6 +72,38 @@ def test_graphml_with_one_weight_a_node_and_no_namespace():
     instance = io.load(SAMPLES / "weights.graphml", platform=UNIT)
     assert instance.comp.ravel().tolist() == [3, 4]
     assert edges(instance) == {(0, 1): 5}
+
+
+def test_dot_in_the_style_of_scheduling_benchmarks_has_a_known_optimum():
+    instance = io.load(SAMPLES / "weight_style.dot", platform=io.Platform([1, 1], 1))
+    assert instance.name == "Fork_Nodes_6"
+    assert instance.comp[:, 0].tolist() == [2, 5, 4, 3, 3, 2]
+    assert edges(instance)[3, 5] == 6
+    proved = exact.solve(instance, time_limit_s=20)
+    assert proved.optimal
+    assert proved.schedule.makespan == optimum(instance) == 15
+
+
+def test_attributes_in_any_case(tmp_path):
+    text = (SAMPLES / "costs.dot").read_text()
+    for name in ("comp", "data", "processors", "inv_bandwidth", "latency"):
+        text, count = re.subn(rf"\b{name}(?= ?=)", name.title(), text)
+        assert count > 0
+    (tmp_path / "costs.dot").write_text(text)
+    assert io.load(tmp_path / "costs.dot") == io.load(SAMPLES / "costs.dot")
+    text = (SAMPLES / "weights.graphml").read_text()
+    key, node = 'attr.name="weight" attr.type="double"/>', '<node id="1"><data key="w">4</data>'
+    assert key in text
+    assert node in text
+    text = text.replace(key, 'attr.name="Weight"><default>4</default></key>')
+    (tmp_path / "weights.graphml").write_text(text.replace(node, '<node id="1">'))
+    assert io.load(tmp_path / "weights.graphml") == io.load(SAMPLES / "weights.graphml")
+
+
+def test_of_two_spellings_the_last_counts(tmp_path):
+    (tmp_path / "a.dot").write_text("digraph { node [weight=1] a; b [Weight=2]; }")
+    instance = io.load(tmp_path / "a.dot", platform=UNIT)
+    assert instance.comp.ravel().tolist() == [1, 2]
 
 
 def test_graphml_of_networkx(tmp_path):
