@@ -17,10 +17,10 @@ chrome_trace   .trace.json         no    yes    schedule (chrome://tracing, ui.p
 =============  ==================  ====  =====  ===============================================
 
 An instance describes its own processors; a workflow is put on the ``platform`` that is passed to
-``load``. DOT and GraphML hold an instance where their nodes have the attribute ``comp``. STG files
-say nothing about communication; the ``ccr`` or the bandwidths of the platform determine it. XML
-needs the extra ``formats``. Schedules are written but not read back; ``Schedule.to_json`` is their
-own format.
+``load``, such as one that ``load_machines`` reads from a file. DOT and GraphML hold an instance
+where their nodes have the attribute ``comp``. STG files say nothing about communication; the
+``ccr`` or the bandwidths of the platform determine it. XML needs the extra ``formats``. Schedules
+are written but not read back; ``Schedule.to_json`` is their own format.
 Graphs of networkx: ``Instance.from_networkx``, or ``workflow_from_networkx`` without cost vectors.
 
 In reading order:
@@ -48,15 +48,19 @@ In reading order:
 - ``networkx_workflow``: a workflow from a networkx graph;
 - ``formats``: the registry: how each format is read and written;
 - ``recognise``: recognises the format by suffix or content;
+- ``machine_file``: processors for a workflow, in JSON;
 - ``traces``: the real traces that come with the package.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Protocol
 
 from dagsched_env.errors import DAGSchedError, FormatError, MissingExtraError
 from dagsched_env.instance import Instance
+from dagsched_env.io import machine_file
 from dagsched_env.io.atomic import write_folder, write_text
 from dagsched_env.io.csv_trio import COMPUTATION, FILES
 from dagsched_env.io.formats import FORMATS, Format, by_suffix
@@ -79,6 +83,8 @@ __all__ = [
     "bundled",
     "load",
     "load_folder",
+    "load_machines",
+    "read",
     "save",
     "workflow_from_networkx",
 ]
@@ -112,14 +118,40 @@ def load(
         MissingExtraError: XML, and the extra ``formats`` is not installed.
         OSError: the file cannot be read.
     """
-    named = str(path) in BUNDLED and not Path(path).exists()
-    source = Source(bundled(str(path)) if named else Path(path))
-    try:
-        return _read(source, platform, format)
-    except MissingExtraError:
-        raise
-    except DAGSchedError as error:
-        raise type(error)(f"{path}: {_shortened(str(error))}") from None
+    content = read(path, format=format)
+    with _named(path):
+        if isinstance(content, Workflow):
+            return (platform or RandomPlatform()).equip(content)
+        if platform is not None:
+            raise DAGSchedError("the file describes its processors itself: leave platform out")
+        return content
+
+
+def read(path: str | PathLike[str], *, format: str | None = None) -> Instance | Workflow:
+    """What a file holds: an instance where it describes its processors, else a workflow.
+
+    ``path``, ``format`` and errors are those of ``load``.
+    """
+    bundle = str(path) in BUNDLED and not Path(path).exists()
+    source = Source(bundled(str(path)) if bundle else Path(path))
+    with _named(path):
+        if format is not None:
+            check_name(format)
+        found = FORMATS[format or recognise(source)]
+        if found.read is None:
+            raise DAGSchedError(f"{found.title} is only written: read the file it was made from")
+        return found.read(source)
+
+
+def load_machines(path: str | PathLike[str]) -> Platform:
+    """Read a machine file, see ``dagsched_env.io.machine_file``.
+
+    Raises:
+        FormatError: it is no machine file; the message names the file, the key and what to write.
+        OSError: the file cannot be read.
+    """
+    with _named(path):
+        return machine_file.parse(Source(Path(path)).json)
 
 
 def load_folder(path: str | PathLike[str]) -> list[Instance]:
@@ -198,23 +230,20 @@ def _read_entry(path: Path) -> Instance | None:
         raise
 
 
+@contextmanager
+def _named(path: str | PathLike[str]) -> Iterator[None]:
+    """Errors name the file."""
+    try:
+        yield
+    except MissingExtraError:
+        raise
+    except DAGSchedError as error:
+        raise type(error)(f"{path}: {_shortened(str(error))}") from None
+
+
 def _shortened(message: str) -> str:
     """The message; its middle is left out if names from a file make it long."""
     return message if len(message) <= 280 else f"{message[:180]} … {message[-90:]}"
-
-
-def _read(source: Source, platform: Equips | None, format: str | None) -> Instance:
-    if format is not None:
-        check_name(format)
-    found = FORMATS[format or recognise(source)]
-    if found.read is None:
-        raise DAGSchedError(f"{found.title} is only written: read the file it was made from")
-    content = found.read(source)
-    if isinstance(content, Workflow):
-        return (platform or RandomPlatform()).equip(content)
-    if platform is not None:
-        raise DAGSchedError(f"{found.title} describes its processors itself: leave platform out")
-    return content
 
 
 def _write(

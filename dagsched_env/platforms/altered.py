@@ -4,7 +4,7 @@ from typing import Any
 
 from dagsched_env.instance import Instance
 
-__all__ = ["altered"]
+__all__ = ["altered", "rescaled"]
 
 
 def altered(instance: Instance, **changes: Any) -> Instance:
@@ -24,3 +24,8 @@ def altered(instance: Instance, **changes: Any) -> Instance:
         "name": instance.name,
     }
     return Instance(**(arguments | changes))
+
+
+def rescaled(instance: Instance, factor: float) -> Instance:
+    """The instance with all communication times multiplied by a factor ≥ 0."""
+    return altered(instance, data=instance.data * factor, latency=instance.latency * factor)

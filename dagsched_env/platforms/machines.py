@@ -1,7 +1,7 @@
 """Processors for a workflow trace: given by speeds and bandwidths, or drawn from β and CCR."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,8 @@ class Platform:
             from row to column (the diagonal is ignored). ``inf`` = no transfer time.
         latency: seconds before a transfer starts, ≥ 0: one number or ``[p, p]``.
         processor_names: p distinct names; default ``"P0"`` … .
+        eligible: the processors that may run a task, by the name of the task or else by its kind
+            (``Workflow.kinds``); tasks that are not named run on all.
 
     Raises:
         DAGSchedError: a wrong shape or a number out of its range; the message names it.
@@ -40,6 +42,7 @@ class Platform:
         *,
         latency: npt.ArrayLike = 0.0,
         processor_names: Sequence[str] | None = None,
+        eligible: Mapping[str, Collection[str]] | None = None,
     ) -> None:
         self.speeds = _floats("speeds", speeds)
         if self.speeds.ndim != 1 or self.speeds.size == 0:
@@ -52,7 +55,17 @@ class Platform:
         self.latency = _matrix("latency", latency, self.n_processors, diagonal=0.0)
         if not (np.isfinite(self.latency) & (self.latency >= 0)).all():
             raise DAGSchedError("latency has an entry that is not finite and >= 0 (seconds)")
+        if processor_names is None:
+            processor_names = [f"P{q}" for q in range(self.n_processors)]
         self.processor_names = processor_names
+        self.eligible = {task: frozenset(names) for task, names in (eligible or {}).items()}
+        for task, names in self.eligible.items():
+            unknown = names.difference(processor_names)
+            if unknown or not names:
+                wrong = f"names no processor {min(unknown)!r}" if unknown else "is empty"
+                raise DAGSchedError(
+                    f"eligible[{task!r}] {wrong}: there are {', '.join(map(str, processor_names))}"
+                )
 
     @property
     def n_processors(self) -> int:
@@ -71,9 +84,13 @@ class Platform:
         return self.equip(workflow)
 
     def equip(self, workflow: Workflow) -> Instance:
-        """The workflow on these processors."""
+        """The workflow on these processors.
+
+        Raises:
+            DAGSchedError: ``eligible`` names neither a task nor a kind of the workflow.
+        """
         return Instance(
-            workflow.runtimes[:, None] / self.speeds,
+            np.where(self._allowed(workflow), workflow.runtimes[:, None] / self.speeds, np.inf),
             workflow.edges,
             workflow.data,
             inv_bandwidth=1.0 / self.bandwidths,
@@ -82,6 +99,22 @@ class Platform:
             processor_names=self.processor_names,
             name=workflow.name,
         )
+
+    def _allowed(self, workflow: Workflow) -> npt.NDArray[np.bool_]:
+        """``[n, p]`` whether a task may run on a processor."""
+        kinds = workflow.kinds or workflow.tasks
+        unknown = self.eligible.keys() - {*workflow.tasks, *kinds}
+        if unknown:
+            raise DAGSchedError(
+                f"eligible names {min(unknown)!r}, which is neither a task nor a kind of task: "
+                "rename it or remove it"
+            )
+        allowed = np.ones((len(workflow.tasks), self.n_processors), dtype=bool)
+        for i, (task, kind) in enumerate(zip(workflow.tasks, kinds, strict=True)):
+            names = self.eligible.get(task, self.eligible.get(kind))
+            if names is not None:
+                allowed[i] = [name in names for name in self.processor_names]
+        return allowed
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,11 @@ def _cpu_gpu(
     return CpuGpu(PROCESSORS if n_processors is None else n_processors, n_gpus, acceleration, ccr)
 
 
+def _identical(n_processors: WholeChoices = PROCESSORS, ccr: Choices = 1.0) -> PlatformModel:
+    """Every task takes its runtime on every processor."""
+    return Related(n_processors, (1.0, 1.0), ccr)
+
+
 def _restricted(
     n_processors: WholeChoices = PROCESSORS,
     beta: Choices = 0.5,
@@ -55,6 +60,7 @@ def _restricted(
 PLATFORMS: dict[str, Callable[..., PlatformModel]] = {
     "clustered": _clustered,
     "cpu_gpu": _cpu_gpu,
+    "identical": _identical,
     "related": Related,
     "restricted": _restricted,
     "unrelated": Unrelated,

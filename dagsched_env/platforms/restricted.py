@@ -6,7 +6,7 @@ import numpy as np
 
 from dagsched_env.instance import Instance
 from dagsched_env.parameters import Choices, check_choices, draw_choice
-from dagsched_env.platforms.altered import altered
+from dagsched_env.platforms.altered import altered, rescaled
 from dagsched_env.platforms.ccr import ccr
 from dagsched_env.platforms.model import PlatformModel
 from dagsched_env.platforms.unrelated import Unrelated
@@ -53,8 +53,4 @@ class Restricted:
         before, after = ccr(free), ccr(restricted)
         if not 0 < after < np.inf:
             return restricted
-        return altered(
-            restricted,
-            data=restricted.data * (before / after),
-            latency=restricted.latency * (before / after),
-        )
+        return rescaled(restricted, before / after)

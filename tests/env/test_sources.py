@@ -48,7 +48,7 @@ def test_a_folder_is_read_by_name(folder: Path) -> None:
     source = resolve_source(str(folder))
     assert isinstance(source, InstanceList)
     assert source.instances == tuple(instances)
-    assert len(io.load_folder(FORMATS)) == 15 - 1  # all samples, without README.md
+    assert len(io.load_folder(FORMATS)) == 16 - 1  # all samples, without README.md
 
 
 def test_a_broken_file_in_a_folder_is_named(folder: Path) -> None:

@@ -47,6 +47,7 @@ OF_PLATFORM = {
     "clustered": "processors=3,4&beta=1&ccr=2&clusters=2,3&slowdown=3&latency_share=0.2",
     "cpu_gpu": "cpus=2..3&gpus=1&acceleration=2..4&ccr=0.5,2",
     "related": "processors=2,5&speeds=1..2&ccr=3",
+    "identical": "processors=2,3&ccr=0.5",
     "restricted": "processors=3&beta=0.2,1&ccr=1&share=0.3",
     "unrelated": "processors=1..3&beta=0.1&ccr=0.1,5",
 }
@@ -68,7 +69,7 @@ def spec_of(family: str, platform: str) -> str:
 def test_every_family_and_platform_is_tested() -> None:
     assert OF_FAMILY.keys() == GENERATORS.keys()
     assert OF_PLATFORM.keys() == PLATFORMS.keys()
-    assert len(COMBINATIONS) == 3 + 18 * 5
+    assert len(COMBINATIONS) == 3 + 18 * 6
 
 
 @pytest.mark.parametrize(("family", "platform"), COMBINATIONS)

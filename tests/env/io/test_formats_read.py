@@ -222,7 +222,7 @@ def test_the_registry_covers_the_table_in_the_documentation():
     ],
 )
 def test_formats_with_processors_take_no_platform(name, title):
-    message = f"{name}: {title} describes its processors itself: leave platform out"
+    message = f"{name}: the file describes its processors itself: leave platform out"
     with pytest.raises(DAGSchedError, match=message):
         io.load(SAMPLES / name, platform=UNIT)
 

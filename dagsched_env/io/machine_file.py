@@ -1,0 +1,158 @@
+"""Machine files: the processors for a workflow, their links, and who may run what, in JSON.
+
+::
+
+    {
+      "format": "dagsched-machines",
+      "processors": [
+        {"name": "cpu0"},
+        {"name": "cpu1", "speed": 2},
+        {"name": "gpu0", "speed": 16}
+      ],
+      "bandwidth": 100,
+      "latency": 0.5,
+      "links": [
+        {"between": ["cpu0", "cpu1"], "bandwidth": 400, "latency": 0},
+        {"from": "gpu0", "to": "cpu0", "bandwidth": 50}
+      ],
+      "eligible": {"render": ["gpu0"], "parse": ["cpu0", "cpu1"]}
+    }
+
+=============  =========================================================================  =======
+key            meaning                                                                    default
+=============  =========================================================================  =======
+format         always ``"dagsched-machines"``
+processors     list of objects with a distinct ``name`` and a ``speed`` > 0: a task of    speed 1
+               runtime w takes w / speed
+bandwidth      units of data per unit of time between two different processors, > 0       1
+latency        time before a transfer starts, ≥ 0                                         0
+links          list of exceptions, each ``between`` two processors (both directions) or   none
+               ``from`` one ``to`` another, with its own ``bandwidth``, ``latency`` or
+               both; a direction has at most one
+eligible       name or kind of a task → names of the processors that may run it; a task   all run
+               that is not named runs on all                                              all
+=============  =========================================================================  =======
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from dagsched_env.errors import FormatError
+from dagsched_env.io.fields import entries, get_text, index_of, record_of, texts
+from dagsched_env.io.numbers import LARGEST, check_processors
+from dagsched_env.platforms import Platform
+
+__all__ = ["parse"]
+
+FORMAT = "dagsched-machines"
+KEYS = ("format", "processors", "bandwidth", "latency", "links", "eligible")
+LINK_KEYS = ("between", "from", "to", "bandwidth", "latency")
+LEAST = 1 / LARGEST
+"""Smallest speed and bandwidth: times stay finite."""
+
+
+def parse(record: Any) -> Platform:
+    """The processors of parsed JSON.
+
+    Raises:
+        FormatError: a key is missing, unknown or has a wrong value; the message names the place and
+            what to write.
+    """
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise FormatError(f'no machine file: the top level needs "format": "{FORMAT}"')
+    _check_keys(record, KEYS, "the top level")
+    if "processors" not in record:
+        raise FormatError('the top level needs "processors": [{"name": "P0", "speed": 1}, ...]')
+    processors = list(entries(record, "processors", "machines"))
+    check_processors(len(processors), "processors")
+    index = index_of(processors, "processors", "name")
+    speeds = []
+    for i, processor in enumerate(processors):
+        _check_keys(processor, ("name", "speed"), f"processors[{i}]")
+        speeds.append(_positive(processor, "speed", f"processors[{i}].", 1.0))
+    p = len(processors)
+    bandwidths = np.full((p, p), _positive(record, "bandwidth", "", 1.0))
+    latency = np.full((p, p), _number(record, "latency", "", 0.0))
+    seen: set[tuple[int, int]] = set()
+    for i, link in enumerate(entries(record, "links", "machines") if "links" in record else ()):
+        where = f"links[{i}]"
+        _check_keys(link, LINK_KEYS, where)
+        if "bandwidth" not in link and "latency" not in link:
+            raise FormatError(f'{where} changes nothing: write "bandwidth", "latency" or both')
+        for a, b in _directions(link, where, index):
+            if (a, b) in seen:
+                raise FormatError(f"{where} repeats a link: remove one of the two")
+            seen.add((a, b))
+            bandwidths[a, b] = _positive(link, "bandwidth", f"{where}.", bandwidths[a, b])
+            latency[a, b] = _number(link, "latency", f"{where}.", latency[a, b])
+    return Platform(
+        speeds,
+        bandwidths,
+        latency=latency,
+        processor_names=list(index),
+        eligible=_eligible(record.get("eligible", {}), index),
+    )
+
+
+def _directions(
+    link: dict[str, Any], where: str, index: dict[str, int]
+) -> Iterable[tuple[int, int]]:
+    """The ordered pairs of processors that a link describes."""
+    if ("between" in link) == ("from" in link or "to" in link):
+        raise FormatError(
+            f'{where} needs "between": [A, B] for both directions, or "from": A and "to": B for one'
+        )
+    if "between" in link:
+        names = texts(link["between"], f"{where}.between")
+        if len(names) != 2:
+            raise FormatError(f"{where}.between has {len(names)} names: write two processors")
+    else:
+        names = [get_text(link, key, where) for key in ("from", "to")]
+    a, b = (_processor(name, where, index) for name in names)
+    if a == b:
+        raise FormatError(f"{where} joins {names[0]!r} with itself: name two processors")
+    return [(a, b), (b, a)] if "between" in link else [(a, b)]
+
+
+def _eligible(value: Any, index: dict[str, int]) -> dict[str, list[str]]:
+    record = record_of(value, "eligible")
+    for task, names in record.items():
+        where = f"eligible[{task!r}]"
+        if not texts(names, where):
+            raise FormatError(f"{where} is empty: write at least one processor")
+        for name in names:
+            _processor(name, where, index)
+    return record
+
+
+def _processor(name: str, where: str, index: dict[str, int]) -> int:
+    if name not in index:
+        raise FormatError(
+            f"{where} names {name!r}, which is no processor: there are {', '.join(index)}"
+        )
+    return index[name]
+
+
+def _check_keys(record: dict[str, Any], known: Iterable[str], where: str) -> None:
+    unknown = [key for key in record if key not in known]
+    if unknown:
+        raise FormatError(f"{where} has an unknown key {unknown[0]!r}: write {', '.join(known)}")
+
+
+def _positive(record: dict[str, Any], key: str, place: str, default: float) -> float:
+    return _number(record, key, place, default, least=LEAST)
+
+
+def _number(
+    record: dict[str, Any], key: str, place: str, default: float, *, least: float = 0.0
+) -> float:
+    value = record.get(key, default)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not least <= value <= LARGEST:
+        wanted = "> 0" if least > 0 else ">= 0"
+        raise FormatError(
+            f"{place}{key} is {value!r}: write a number {wanted}, such as {default:g}"
+        )
+    return float(value)
