@@ -3,6 +3,7 @@
 In reading order:
 
 - ``arguments``: what the commands share;
+- ``machines``: the machines of a problem whose file describes none;
 - ``progress``: a progress bar on a terminal;
 - ``policies``: trained policies as schedulers;
 - ``schedulers``: the schedulers that a command line can name;
@@ -29,6 +30,7 @@ EXAMPLES = """examples:
   dagsched info montage
   dagsched schedule montage --scheduler heft --out schedule.json --gantt gantt.png
   dagsched schedule montage --scheduler annealing --time-limit 5
+  dagsched schedule graph.dot --platform identical --processors 2 --scheduler cp_sat
   dagsched plot montage schedule.json --out gantt.html
   dagsched verify montage schedule.json
   dagsched compare --suite heldout --schedulers heft peft annealing --time-limit 0.1

@@ -8,6 +8,7 @@ import numpy as np
 from dagsched_env import io, specs
 from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command, seed
 from dagsched_env.cli.inspection import read_schedule
+from dagsched_env.cli.machines import add_machines, machine_options, read_problem
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.generators import GENERATORS
 from dagsched_env.platforms import PLATFORMS
@@ -65,6 +66,7 @@ def add_commands(commands: Commands) -> None:
         "convert",
         "read an instance in one format and write it in another",
         "  dagsched convert montage montage.dot\n"
+        "  dagsched convert montage montage.json --machines machines.json\n"
         "  dagsched convert instance.json gantt.trace.json --to chrome_trace --schedule s.json\n\n"
         "formats:\n" + "\n".join(_describe(name) for name in io.FORMATS),
     )
@@ -77,6 +79,7 @@ def add_commands(commands: Commands) -> None:
     convert.add_argument(
         "--schedule", metavar="FILE", help="a schedule, for the formats that show placements"
     )
+    add_machines(convert)
     convert.set_defaults(run=_convert)
 
 
@@ -89,7 +92,8 @@ def _describe(name: str) -> str:
 
 
 def _convert(arguments: argparse.Namespace) -> None:
-    instance = io.load(arguments.source, format=arguments.source_format)
+    options = machine_options(arguments)
+    instance, _ = read_problem(arguments.source, options, format=arguments.source_format)
     schedule = read_schedule(arguments.schedule, instance) if arguments.schedule else None
     io.save(instance, arguments.target, format=arguments.target_format, schedule=schedule)
     print(f"wrote {arguments.target}")

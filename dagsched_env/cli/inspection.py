@@ -3,8 +3,8 @@
 import argparse
 from pathlib import Path
 
-from dagsched_env import io
 from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command
+from dagsched_env.cli.machines import add_machines, machine_options, read_problem
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
 from dagsched_env.kernels.graph.csr import depths
@@ -16,9 +16,13 @@ __all__ = ["add_commands", "read_schedule"]
 def add_commands(commands: Commands) -> None:
     """Add both commands."""
     info = add_command(
-        commands, "info", "size and characteristics of an instance", "  dagsched info montage"
+        commands,
+        "info",
+        "size and characteristics of an instance",
+        "  dagsched info montage\n  dagsched info graph.dot --platform identical --processors 2",
     )
     info.add_argument("file", metavar="FILE", help=FILE_HELP)
+    add_machines(info)
     info.set_defaults(run=_info)
     verify = add_command(
         commands,
@@ -28,6 +32,7 @@ def add_commands(commands: Commands) -> None:
     )
     verify.add_argument("instance", metavar="INSTANCE", help=FILE_HELP)
     verify.add_argument("schedule", metavar="SCHEDULE", help="schedule as written by --out")
+    add_machines(verify)
     verify.set_defaults(run=_verify)
 
 
@@ -49,13 +54,14 @@ def read_schedule(path: str, instance: Instance) -> Schedule:
 
 
 def _info(arguments: argparse.Namespace) -> None:
-    instance = io.load(arguments.file)
+    instance, machines = read_problem(arguments.file, machine_options(arguments))
     computation, communication = _mean_costs(instance)
     g = instance.arrays
     facts = {
         "name": instance.name or "-",
         "tasks": instance.n_tasks,
         "processors": instance.n_processors,
+        "machines": machines,
         "edges": instance.n_edges,
         "levels": int(depths(g.pred_ptr, g.pred_task, g.topo).max()) + 1,
         "mean computation": f"{computation:.6g}",
@@ -78,6 +84,6 @@ def _mean_costs(instance: Instance) -> tuple[float, float]:
 
 
 def _verify(arguments: argparse.Namespace) -> None:
-    instance = io.load(arguments.instance)
+    instance, _ = read_problem(arguments.instance, machine_options(arguments))
     schedule = read_schedule(arguments.schedule, instance)
     print(f"valid: makespan {schedule.makespan:.6g}, SLR {schedule.slr(instance):.3f}")

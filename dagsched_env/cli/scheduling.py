@@ -3,9 +3,10 @@
 import argparse
 from collections.abc import Mapping
 
-from dagsched_env import io, render
+from dagsched_env import render
 from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command
 from dagsched_env.cli.inspection import read_schedule
+from dagsched_env.cli.machines import add_machines, machine_options, read_problem
 from dagsched_env.cli.policies import POLICIES, add_checkpoint, read_policies
 from dagsched_env.cli.progress import bar
 from dagsched_env.cli.schedulers import CP_SAT, NAMES, add_time_limit, choose
@@ -27,6 +28,7 @@ def add_commands(commands: Commands) -> None:
         "schedule an instance",
         "  dagsched schedule montage --scheduler all\n"
         "  dagsched schedule montage --scheduler annealing --time-limit 5 --out schedule.json\n"
+        "  dagsched schedule graph.dot --platform identical --processors 2 --scheduler cp_sat\n"
         "  dagsched schedule montage --scheduler policy_sampled --checkpoint runs/first",
     )
     schedule.add_argument("file", metavar="FILE", help=FILE_HELP)
@@ -42,6 +44,7 @@ def add_commands(commands: Commands) -> None:
     add_checkpoint(schedule)
     schedule.add_argument("--out", metavar="FILE", help="write the schedule as JSON")
     schedule.add_argument("--gantt", metavar="FILE", help="draw it as PNG, SVG, PDF or HTML")
+    add_machines(schedule)
     schedule.set_defaults(run=_schedule)
     plot = add_command(
         commands,
@@ -57,11 +60,12 @@ def add_commands(commands: Commands) -> None:
     plot.add_argument(
         "--out", metavar="FILE", required=True, help="PNG, SVG, PDF, or HTML to zoom into"
     )
+    add_machines(plot)
     plot.set_defaults(run=_plot)
 
 
 def _schedule(arguments: argparse.Namespace) -> None:
-    instance = io.load(arguments.file)
+    instance, _ = read_problem(arguments.file, machine_options(arguments))
     policies = read_policies(arguments.checkpoint, arguments.samples)
     every = [*(name for name in NAMES if name != CP_SAT), *policies]
     names = every if arguments.scheduler == "all" else [arguments.scheduler]
@@ -92,7 +96,7 @@ def _print_metrics(schedules: Mapping[str, Schedule], instance: Instance) -> Non
 
 
 def _plot(arguments: argparse.Namespace) -> None:
-    instance = io.load(arguments.instance)
+    instance, _ = read_problem(arguments.instance, machine_options(arguments))
     if arguments.schedule is None:
         schedule = SCHEDULERS[DEFAULT](instance)
     else:

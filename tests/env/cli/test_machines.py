@@ -1,0 +1,304 @@
+"""Machines on the command line: every kind, what is said about them, and every refusal."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dagsched_env import io
+from dagsched_env.cli import main
+from dagsched_env.cli.machines import KINDS, MachineOptions, read_problem
+from dagsched_env.errors import DAGSchedError
+from dagsched_env.platforms import PLATFORMS, Platform, RandomPlatform, ccr
+from helpers import TESTS
+
+GRAPH = TESTS / "data" / "formats" / "weight_style.dot"
+OWN = TESTS / "data" / "formats" / "own.json"
+FLOW = io.read(GRAPH)
+
+
+def run(capsys, *arguments):
+    """Lines on stdout and on stderr of a command that succeeds."""
+    assert main([str(argument) for argument in arguments]) == 0
+    captured = capsys.readouterr()
+    return captured.out.splitlines(), captured.err.splitlines()
+
+
+def refusal(capsys, *arguments):
+    """The error of a command that fails; it is alone on stderr."""
+    assert main([str(argument) for argument in arguments]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    return line.removeprefix("dagsched: error: ")
+
+
+def communication(instance):
+    """``[m]`` mean time of each edge between different processors."""
+    other = ~np.eye(instance.n_processors, dtype=bool)
+    latency, inv_bandwidth = instance.latency[other].mean(), instance.inv_bandwidth[other].mean()
+    return latency + instance.data * inv_bandwidth
+
+
+@pytest.fixture
+def machine_file(tmp_path):
+    path = tmp_path / "machines.json"
+    record = {
+        "format": "dagsched-machines",
+        "processors": [{"name": "slow"}, {"name": "fast", "speed": 2}],
+        "bandwidth": 4,
+        "eligible": {"4": ["slow"]},
+    }
+    path.write_text(json.dumps(record))
+    return path
+
+
+# -- one command ---------------------------------------------------------------------------------
+
+
+def test_a_graph_with_weights_is_proved_optimal_on_identical_processors_in_one_command(capsys):
+    machines = ["--platform", "identical", "--processors", 2]
+    out, err = run(capsys, "schedule", GRAPH, *machines, "--scheduler", "cp_sat")
+    assert out[1].split()[:2] == ["cp_sat", "15"]
+    assert err == []
+
+
+def test_every_command_that_reads_a_problem_takes_machines(capsys, tmp_path, machine_file):
+    machines = ["--machines", machine_file]
+    schedule, copy = tmp_path / "s.json", tmp_path / "copy.json"
+    for arguments in (
+        ["schedule", GRAPH, "--out", schedule],
+        ["verify", GRAPH, schedule],
+        ["plot", GRAPH, schedule, "--out", tmp_path / "g.html"],
+        ["convert", GRAPH, copy],
+    ):
+        assert run(capsys, *arguments, *machines)[1] == []
+    assert io.load(copy) == io.load(GRAPH, platform=io.load_machines(machine_file))
+    assert io.load(copy).comp.tolist()[4] == [3, float("inf")]
+
+
+# -- what is said --------------------------------------------------------------------------------
+
+
+def test_what_is_assumed_is_said_in_one_line(capsys):
+    out, err = run(capsys, "info", GRAPH)
+    made = "4 unrelated processors drawn with seed 0, communication rescaled to CCR 1"
+    change = "--platform, --processors, --platform-seed, --ccr, or --machines FILE"
+    assert err == [f"dagsched: {GRAPH} describes no processors: {made}; change it with {change}"]
+    assert f"machines            {made}" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "made", "change"),
+    [
+        (["--platform", "identical"], "4 identical processors, costs", "--processors"),
+        (
+            ["--processors", 3],
+            "3 unrelated processors drawn with seed 0, costs as in the file (CCR ",
+            "--platform, --platform-seed, --ccr",
+        ),
+        (
+            ["--platform", "cpu-gpu", "--processors", 3, "--bandwidth", 2],
+            "3 cpu-gpu processors drawn with seed 0, costs as in the file (bandwidth 2, CCR ",
+            "--platform-seed",
+        ),
+        (
+            ["--ccr", 2],
+            "4 unrelated processors drawn with seed 0, communication rescaled to CCR 2",
+            "--platform, --processors, --platform-seed",
+        ),
+    ],
+)
+def test_the_line_names_the_options_that_are_left(capsys, options, made, change):
+    (line,) = run(capsys, "info", GRAPH, *options)[1]
+    assert made in line
+    assert line.endswith(f"; change it with {change}")
+
+
+@pytest.mark.parametrize(
+    ("options", "made"),
+    [
+        (
+            ["--platform", "identical", "--processors", 2],
+            "2 identical processors, costs as in the file (CCR 0.812)",
+        ),
+        (
+            ["--speeds", "1,2.5", "--latency", 3],
+            "2 related processors of speeds 1,2.5, costs as in the file (latency 3, CCR ",
+        ),
+        (
+            ["--platform", "related", "--processors", 3, "--platform-seed", 1, "--ccr", 0.5],
+            "3 related processors drawn with seed 1, communication rescaled to CCR 0.5",
+        ),
+    ],
+)
+def test_where_all_is_said_only_info_says_it_again(capsys, options, made):
+    out, err = run(capsys, "info", GRAPH, *options)
+    assert err == []
+    assert any(line.startswith(f"machines            {made}") for line in out)
+
+
+def test_info_states_the_machines_of_files(capsys, machine_file):
+    out, err = run(capsys, "info", GRAPH, "--machines", machine_file)
+    assert any(f"2 processors of {machine_file}, costs as in the file (CCR " in x for x in out)
+    assert err == []
+    out, err = run(capsys, "info", OWN)
+    assert any("machines            2 processors as in the file, costs as in" in x for x in out)
+    assert err == []
+
+
+# -- what is done --------------------------------------------------------------------------------
+
+
+def test_without_options_problems_are_those_of_load():
+    for path in (GRAPH, "montage", TESTS / "data" / "formats" / "four.stg"):
+        assert read_problem(str(path), MachineOptions()).instance == io.load(path)
+        stated = MachineOptions(platform="unrelated", processors=4, ccr=1, platform_seed=0)
+        assert read_problem(str(path), stated).instance == io.load(path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_costs_stay_without_ccr(kind):
+    instance = MachineOptions(platform=kind, processors=5).equip(FLOW)
+    assert instance.n_processors == 5
+    assert instance.data.tolist() == FLOW.data.tolist()
+    assert communication(instance).mean() == pytest.approx(FLOW.data.mean())
+    drawn = PLATFORMS[kind.replace("-", "_")](n_processors=5)(FLOW, np.random.default_rng(0))
+    assert np.array_equal(instance.comp, drawn.comp)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ccr_is_exact_on_every_kind(kind):
+    assert ccr(MachineOptions(platform=kind, ccr=2.5).equip(FLOW)) == pytest.approx(2.5)
+
+
+def test_ccr_of_speeds_of_a_machine_file_and_of_a_file_with_its_own_processors(machine_file):
+    assert ccr(MachineOptions(speeds="1,3", ccr=2.5).equip(FLOW)) == pytest.approx(2.5)
+    described = MachineOptions(machines=str(machine_file), ccr=2.5)
+    assert ccr(described.equip(FLOW)) == pytest.approx(2.5)
+    instance, machines = read_problem(str(OWN), MachineOptions(ccr=2.5))
+    assert ccr(instance) == pytest.approx(2.5)
+    assert machines == "2 processors as in the file, communication rescaled to CCR 2.5"
+
+
+@given(st.sampled_from(KINDS), st.floats(1e-3, 1e3), st.floats(0, 1e3))
+def test_bandwidth_divides_and_latency_adds(kind, bandwidth, latency):
+    free = MachineOptions(platform=kind).equip(FLOW)
+    linked = MachineOptions(platform=kind, bandwidth=bandwidth, latency=latency).equip(FLOW)
+    expected = communication(free) / bandwidth + latency
+    assert communication(linked) == pytest.approx(expected)
+
+
+@given(st.lists(st.floats(0.1, 10), min_size=2, max_size=5), st.floats(0.1, 10))
+def test_speeds_are_those_of_a_platform(speeds, bandwidth):
+    options = MachineOptions(speeds=",".join(map(repr, speeds)), bandwidth=bandwidth, latency=2.0)
+    expected = Platform(speeds, bandwidth, latency=2.0).equip(FLOW)
+    assert np.array_equal(options.equip(FLOW).comp, expected.comp)
+    assert communication(options.equip(FLOW)) == pytest.approx(communication(expected))
+
+
+def test_another_seed_draws_other_processors():
+    first, second = (MachineOptions(platform_seed=seed).equip(FLOW) for seed in (0, 1))
+    assert first != second
+    assert first == MachineOptions(platform="unrelated").equip(FLOW)
+
+
+def test_options_are_a_platform_for_load():
+    options = MachineOptions(platform="identical", processors=2)
+    assert io.load(GRAPH, platform=options) == Platform([1, 1], 1).equip(FLOW)
+    assert io.load(GRAPH, platform=MachineOptions()) == RandomPlatform().equip(FLOW)
+
+
+# -- what is refused -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--platform", "magic"], "--platform is 'magic': write one of clustered, cpu-gpu, ide"),
+        (["--processors", "0"], "--processors is 0: write a number between 1 and 1024"),
+        (["--bandwidth", "0"], "--bandwidth is 0: write a number between 1e-100 and 1e+100"),
+        (["--latency", "-1"], "--latency is -1: write a number between 0 and 1e+100"),
+        (["--ccr", "nan"], "--ccr is nan: write a number between 0 and 1e+100"),
+        (["--platform-seed", "-1"], "--platform-seed is -1: write a number >= 0"),
+        (["--speeds", "1;2"], "--speeds is '1;2': write numbers with commas, as in 1,2,4"),
+        (["--speeds", "1,0"], "--speeds is 0: write a number between 1e-100 and 1e+100"),
+        (
+            ["--speeds", "1,2", "--processors", "3"],
+            "--speeds has 2 values, but --processors is 3: write one speed for each processor",
+        ),
+        (
+            ["--speeds", "1,2", "--platform", "cpu-gpu"],
+            "--speeds are those of related processors: leave --platform cpu-gpu out",
+        ),
+        (
+            ["--speeds", "1,2", "--platform-seed", "1"],
+            "nothing is drawn: leave --platform-seed out",
+        ),
+        (
+            ["--platform", "identical", "--platform-seed", "1"],
+            "nothing is drawn: leave --platform-seed out",
+        ),
+        (
+            ["--ccr", "2", "--latency", "1"],
+            "--ccr rescales all communication: leave --bandwidth and --latency out",
+        ),
+        (
+            ["--machines", "m.json", "--processors", "2"],
+            "--machines describes the processors: leave --processors out",
+        ),
+        (["--machines", "none.json"], "none.json: No such file or directory"),
+    ],
+)
+def test_options_that_are_refused(capsys, options, message):
+    assert refusal(capsys, "info", GRAPH, *options).startswith(message)
+
+
+@pytest.mark.parametrize("options", [["--platform", "identical"], ["--speeds", "1,2"]])
+def test_a_file_with_its_own_processors_takes_no_others(capsys, options):
+    message = f"{OWN}: the file describes its processors itself: leave {options[0]} out"
+    assert refusal(capsys, "info", OWN, *options) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "what"),
+    [
+        ("a [Weight=1]", {"ccr": 2}, "communication"),
+        ("a [Weight=1]", {"ccr": 2, "platform": "identical"}, "communication"),
+        ("a [Weight=1]", {"ccr": 2, "speeds": "1,2"}, "communication"),
+        (
+            "a [Weight=0]; b [Weight=0]; a -> b [Weight=1]",
+            {"ccr": 2, "speeds": "1,2"},
+            "computation",
+        ),
+    ],
+)
+def test_nothing_to_rescale(tmp_path, text, options, what):
+    path = tmp_path / "g.dot"
+    path.write_text(f"digraph {{ {text} }}")
+    with pytest.raises(DAGSchedError, match=f"{path}: there is no {what} to rescale: leave --ccr"):
+        read_problem(str(path), MachineOptions(**options))
+
+
+def test_without_data_the_costs_stay_free(tmp_path):
+    path = tmp_path / "g.dot"
+    path.write_text("digraph { a [Weight=1]; b [Weight=2]; a -> b }")
+    instance = read_problem(str(path), MachineOptions(platform="clustered")).instance
+    assert communication(instance).tolist() == [0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_costs_stay_where_no_task_takes_any_time(tmp_path, kind):
+    path = tmp_path / "g.dot"
+    path.write_text("digraph { a [Weight=0]; b [Weight=0]; a -> b [Weight=3] }")
+    instance = read_problem(str(path), MachineOptions(platform=kind)).instance
+    assert communication(instance).tolist() == [3]
+
+
+def test_machine_files_that_do_not_fit_name_the_problem(capsys, tmp_path, machine_file):
+    machine_file.write_text(machine_file.read_text().replace('"4"', '"x"'))
+    message = refusal(capsys, "info", GRAPH, "--machines", machine_file)
+    assert message.startswith(f"{GRAPH}: eligible names 'x', which is neither a task nor a kind")
+    machine_file.write_text("{}")
+    message = refusal(capsys, "info", GRAPH, "--machines", machine_file)
+    assert f'{machine_file}: no machine file: the top level needs "format"' in message
