@@ -32,6 +32,7 @@ from aerl_trainer.solver import solve as solve_instance
 from aerl_trainer.training import TrainingResult
 from aerl_trainer.training import train as run_training
 from dagsched_env import io, specs
+from dagsched_env.cli.machines import MachineOptions, read_problem
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_text
@@ -41,6 +42,7 @@ __all__ = ["main"]
 EXIT_ERROR, EXIT_INTERRUPTED = 2, 130
 GANTT_TRACE = "montage"
 HELDOUT = "suite:heldout"
+UNSAID = MachineOptions()
 LIST = ("list", f"{specs.PREFIX}list")
 Specs = Annotated[tuple[str, ...], tyro.conf.arg(metavar="SPEC ...")]
 
@@ -163,11 +165,13 @@ def solve(
     seed: int = 0,
     out: Path | None = None,
     gantt: Path | None = None,
+    machines: tyro.conf.OmitArgPrefixes[MachineOptions] = UNSAID,
 ) -> None:
     """Find a short schedule for one problem.
 
     Args:
-        file: own JSON, a WfFormat trace, or the name of a bundled trace (montage, ...).
+        file: a file of any format that dagsched reads, or the name of a bundled trace (montage,
+            ...).
         checkpoint: a run directory or a checkpoint in it, or the name of a shipped policy; auto
             takes the shipped policy that fits the problem best, none takes none.
         simulations: stop after this many (default 10000, unless --budget is given).
@@ -177,8 +181,9 @@ def solve(
         seed: of all randomness.
         out: write the schedule as JSON.
         gantt: write a Gantt chart as PNG, SVG, PDF or HTML.
+        machines: for a file that describes no processors.
     """
-    instance = io.load(file)
+    instance, _ = read_problem(file, machines, program="aerl")
     result = solve_instance(
         instance,
         budget_s=budget,

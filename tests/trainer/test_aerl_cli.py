@@ -18,7 +18,7 @@ from aerl_trainer.reporting import RunDirectory, read_metrics
 from dagsched_env import io
 from dagsched_env.instance import Instance
 from dagsched_env.schedule import Schedule
-from helpers import ROOT
+from helpers import ROOT, TESTS
 from helpers.small_runs import problem, small_config
 
 SMALL = small_config(
@@ -320,6 +320,18 @@ def test_solve_a_bundled_trace_with_and_without_a_network(
         assert heft.lower_bound * 0.999 <= makespan
 
 
+def test_solve_on_machines_of_choice(capsys: pytest.CaptureFixture[str]) -> None:
+    graph = TESTS / "data" / "formats" / "weight_style.dot"
+    command = ["solve", str(graph), "--simulations", "200", "--checkpoint", "none"]
+    assert main([*command, "--platform", "identical", "--processors", "2"]) == 0
+    output = capsys.readouterr()
+    assert float(output.out.split()[1]) == 15
+    assert output.err == ""
+    assert main(command) == 0
+    assumed = f"aerl: {graph} describes no processors: 4 unrelated processors drawn with seed 0, "
+    assert capsys.readouterr().err.startswith(assumed)
+
+
 def test_solve_keeps_to_seconds(capsys: pytest.CaptureFixture[str]) -> None:
     output = succeeds(capsys, "solve", "epigenomics", "--budget", 0.2)
     assert int(output.split("simulations")[1].split()[0]) > 0
@@ -355,6 +367,9 @@ def test_solve_with_several_processes(instance_file: tuple[Path, Instance]) -> N
         (["--actors", "0"], "actors is 0"),
         (["--checkpoint", "nowhere"], "nowhere: no checkpoint here"),
         (["--simulations", "5", "--gantt", "gantt.xyz"], "gantt.xyz"),
+        (["--speeds", "1,2"], "the file describes its processors itself: leave --speeds out"),
+        (["--speeds", "1", "--processors", "2"], "write one speed for each processor"),
+        (["--platform", "magic"], "--platform is 'magic': write one of clustered"),
         (["--simulations", "5", "--out", "no/such/folder/x.json"], "no/such/folder"),
     ],
 )
