@@ -28,7 +28,9 @@ def add_commands(commands: Commands) -> None:
         commands,
         "verify",
         "check a schedule against its instance",
-        "  dagsched schedule montage --out schedule.json\n  dagsched verify montage schedule.json",
+        "  dagsched schedule montage --out schedule.json\n"
+        "  dagsched verify montage schedule.json\n"
+        "  dagsched verify graph.dot schedule.json --platform identical --processors 2",
     )
     verify.add_argument("instance", metavar="INSTANCE", help=FILE_HELP)
     verify.add_argument("schedule", metavar="SCHEDULE", help="schedule as written by --out")

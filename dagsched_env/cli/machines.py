@@ -268,7 +268,7 @@ def add_machines(parser: argparse.ArgumentParser) -> None:
     """The options of ``MachineOptions``."""
     group = parser.add_argument_group(
         "machines",
-        "for a file that describes no processors; without any of these, "
+        "for a file that describes no processors; without any of these,\n"
         f"{PROCESSORS} {DEFAULT_KIND} ones are drawn and communication is rescaled to CCR 1",
     )
     group.add_argument(
@@ -282,12 +282,18 @@ def add_machines(parser: argparse.ArgumentParser) -> None:
         "--speeds", metavar="S,S,...", help="of related processors, one for each, as in 1,2,4"
     )
     group.add_argument(
-        "--bandwidth", type=float, help="data per unit of time between processors; default: 1"
+        "--bandwidth",
+        type=float,
+        metavar="B",
+        help="data per unit of time between processors; default: 1",
     )
-    group.add_argument("--latency", type=float, help="time before a transfer starts; default: 0")
+    group.add_argument(
+        "--latency", type=float, metavar="L", help="time before a transfer starts; default: 0"
+    )
     group.add_argument(
         "--ccr",
         type=float,
+        metavar="R",
         help="rescale communication to this ratio to computation; default: costs stay",
     )
     group.add_argument(

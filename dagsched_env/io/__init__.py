@@ -47,8 +47,8 @@ In reading order:
 - ``chrome_trace``: a schedule for chrome://tracing and Perfetto;
 - ``networkx_workflow``: a workflow from a networkx graph;
 - ``formats``: the registry: how each format is read and written;
-- ``recognise``: recognises the format by suffix or content;
 - ``machine_file``: processors for a workflow, in JSON;
+- ``recognise``: recognises the format by suffix or content;
 - ``traces``: the real traces that come with the package.
 """
 

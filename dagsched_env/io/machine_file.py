@@ -44,13 +44,18 @@ from dagsched_env.io.fields import entries, get_text, index_of, record_of, texts
 from dagsched_env.io.numbers import LARGEST, check_processors
 from dagsched_env.platforms import Platform
 
-__all__ = ["parse"]
+__all__ = ["parse", "recognises"]
 
 FORMAT = "dagsched-machines"
 KEYS = ("format", "processors", "bandwidth", "latency", "links", "eligible")
 LINK_KEYS = ("between", "from", "to", "bandwidth", "latency")
 LEAST = 1 / LARGEST
 """Smallest speed and bandwidth: times stay finite."""
+
+
+def recognises(record: Any) -> bool:
+    """Whether parsed JSON claims to be a machine file."""
+    return isinstance(record, dict) and record.get("format") == FORMAT
 
 
 def parse(record: Any) -> Platform:
@@ -60,7 +65,7 @@ def parse(record: Any) -> Platform:
         FormatError: a key is missing, unknown or has a wrong value; the message names the place and
             what to write.
     """
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
+    if not recognises(record):
         raise FormatError(f'no machine file: the top level needs "format": "{FORMAT}"')
     _check_keys(record, KEYS, "the top level")
     if "processors" not in record:

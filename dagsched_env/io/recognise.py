@@ -1,7 +1,7 @@
 """The format of a file: by its suffix where this is unique, otherwise by its content."""
 
 from dagsched_env.errors import DAGSchedError, FormatError
-from dagsched_env.io import own_json, wfformat
+from dagsched_env.io import machine_file, own_json, wfformat
 from dagsched_env.io.dot_syntax import starts_like_dot
 from dagsched_env.io.formats import FORMATS, by_suffix
 from dagsched_env.io.numbers import lines
@@ -55,6 +55,10 @@ def _json(source: Source) -> str:
         return "json"
     if wfformat.recognises(source.json):
         return "wfformat"
+    if machine_file.recognises(source.json):
+        raise FormatError(
+            "a machine file is no problem: pass it with --machines, or load_machines in Python"
+        )
     raise FormatError(
         'unknown format: the top level needs "format": "dagsched-instance", or "workflow" of a '
         "WfFormat trace"

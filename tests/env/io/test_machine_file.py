@@ -59,6 +59,14 @@ def test_from_a_file_with_defaults(tmp_path):
     assert not instance.latency.any()
 
 
+def test_a_machine_file_is_no_problem(tmp_path):
+    (tmp_path / "m.json").write_text(json.dumps(RECORD))
+    with pytest.raises(
+        FormatError, match=r"m\.json: a machine file is no problem: pass it with --"
+    ):
+        io.load(tmp_path / "m.json")
+
+
 def test_the_name_of_a_task_goes_before_its_kind():
     eligible = {"render": ["gpu0"], "c": ["cpu0"]}
     comp = machine_file.parse(RECORD | {"eligible": eligible}).equip(FLOW).comp
