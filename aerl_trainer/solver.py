@@ -3,7 +3,7 @@
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,8 +39,6 @@ REHEATED = 0.8
 ROUNDS = 3 * (Cooling(START_TEMPERATURE, END_TEMPERATURE),) + 2 * (
     Cooling(REHEATED, END_TEMPERATURE),
 )
-WARM_ROUNDS = (Cooling(REHEATED, END_TEMPERATURE), *ROUNDS[1:])
-"""Where a policy gave the first schedule: the first round must not undo it."""
 MOVES_PER_TASK = 20_000
 """Of a chain: with fewer it has one round alone."""
 RULES = MoveRules(pair_share=0.2, cost_bias=4.0, best_place=True, load_weight=8.0)
@@ -121,8 +119,7 @@ def solve(
     found = search(job, policy, known, config, clock.spent)
     schedule = found.schedule
     if anneal and found.lower_bound < cut_off(schedule.makespan):
-        rounds = ROUNDS if policy is None else WARM_ROUNDS
-        schedule = _improve(instance, found, rounds, clock.left_s, seed, actors)
+        schedule = _improve(instance, found, clock.left_s, seed, actors)
     makespan = schedule.makespan
     lower_bound = min(max(found.lower_bound, instance.lower_bound), makespan)
     return SolveResult(
@@ -223,7 +220,6 @@ def _search_by_itself(
 def _improve(
     instance: Instance,
     found: Found,
-    rounds: Sequence[Cooling],
     left_s: float | None,
     seed: int,
     actors: int,
@@ -238,7 +234,7 @@ def _improve(
         instance,
         found.schedule,
         [generator(seed, "annealing", *([i] if i else [])) for i in range(actors)],
-        rounds,
+        ROUNDS,
         RULES,
         moves_per_task=MOVES_PER_TASK,
         budget_s=left_s,
