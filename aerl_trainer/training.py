@@ -209,7 +209,9 @@ class _Run:
         saved = checkpoint.load_or_previous(source, previous, self.observer.say)
         state = saved.state
         problems = self.curriculum.problems.fingerprint
-        if state.get("problems", problems) != problems:
+        before = settings.from_dict(state["config"]).curriculum.levels
+        same_specs = before == self.config.curriculum.levels
+        if same_specs and state.get("problems", problems) != problems:
             raise DAGSchedError(
                 f"{source}: the problems of the run have changed since it was saved: put the files "
                 "back, or begin a new run"

@@ -159,6 +159,9 @@ def main() -> None:
     runs: dict[str, dict[str, Any]] = {}
     if arguments.json is not None and arguments.json.exists():
         runs = json.loads(arguments.json.read_text())
+    settings = {"seconds": arguments.seconds, "count": arguments.count}
+    if any({key: run[key] for key in settings} != settings for run in runs.values()):
+        parser.error(f"{arguments.json} holds runs of other settings: take another file")
 
     def keep(name: str, **values: Any) -> None:
         runs.setdefault(name, {}).update(values)
@@ -170,7 +173,7 @@ def main() -> None:
         if (name := f"{family}, seed {seed}") not in runs:
             fast, steps = train(resolve_source(FAMILIES[family]), arguments.seconds, seed)
             weights = fast.weights.tolist()
-            keep(name, family=family, seconds=arguments.seconds, steps=steps, weights=weights)
+            keep(name, family=family, **settings, steps=steps, weights=weights)
             print(f"{name}: {steps} steps in {arguments.seconds:g} s", flush=True)
     for seed, family in chosen:
         if "makespans" not in (run := runs[name := f"{family}, seed {seed}"]):

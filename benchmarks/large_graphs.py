@@ -1,9 +1,10 @@
 """A policy on the graphs of 100 tasks and more in the suite ``test``, against 23 schedulers.
 
-    python benchmarks/large_graphs.py [CHECKPOINT]
+    python benchmarks/large_graphs.py [CHECKPOINT] [--instances SPEC …] [--count 40] [--samples 32]
 
 CHECKPOINT is a run, a checkpoint in it, a file, or the name of a shipped policy, by default
-``default``. P-values are of the one-sided Wilcoxon signed-rank test on the logarithms of ratios.
+``default``. Of families that SPECs name, ``--count`` graphs are drawn. P-values are of the
+one-sided Wilcoxon signed-rank test on the logarithms of ratios.
 """
 
 import argparse
@@ -12,18 +13,26 @@ import numpy as np
 from scipy.stats import wilcoxon
 
 from aerl_trainer.policies import load_policy
+from aerl_trainer.problems import listed
 from dagsched_env import suites
 from dagsched_env.schedulers import CONSTRUCTIVE, SCHEDULERS
 
 LEAST_TASKS = 100
-SAMPLES = 32
+DRAWN = 20261124
+"""Seed of the graphs of families."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("checkpoint", nargs="?", default="default")
-    policy = load_policy(parser.parse_args().checkpoint).fast
+    parser.add_argument("--instances", nargs="+", metavar="SPEC", default=[])
+    parser.add_argument("--count", type=int, default=40)
+    parser.add_argument("--samples", type=int, default=32)
+    arguments = parser.parse_args()
+    policy, k = load_policy(arguments.checkpoint).fast, arguments.samples
     instances = [i for i in suites.load("test") if i.n_tasks >= LEAST_TASKS]
+    if arguments.instances:
+        instances = listed(arguments.instances, count=arguments.count, seed=DRAWN)
     tasks = np.array([instance.n_tasks for instance in instances])
     rivals = {
         name: np.array([SCHEDULERS[name](instance).makespan for instance in instances])
@@ -32,8 +41,8 @@ def main() -> None:
     portfolio = np.min(list(rivals.values()), axis=0)
     greedy = np.array([policy.schedule(instance).makespan for instance in instances])
     rng = np.random.default_rng(0)
-    sampled = np.array([policy.best_of(i, SAMPLES, rng).makespan for i in instances])
-    print("tasks  graphs  policy / HEFT  best of 32 / portfolio")
+    sampled = np.array([policy.best_of(i, k, rng).makespan for i in instances])
+    print(f"tasks  graphs  policy / HEFT  best of {k} / portfolio")
     for size in [*sorted(set(tasks.tolist())), None]:
         chosen = np.ones_like(tasks, dtype=bool) if size is None else tasks == size
         one_pass = np.mean((greedy / rivals["heft"])[chosen])
