@@ -23,8 +23,7 @@ __all__ = [
 ]
 
 SHORT_LIST, BEYOND = 12, 4
-"""Most pairs of a state that are scored, those of highest prior: as many as the first number, and
-as there are processors and the second number."""
+"""Of a state the ``max(SHORT_LIST, p + BEYOND)`` pairs of highest prior are scored."""
 HEIRS = 3
 """Most successors at which a pair looks ahead."""
 PATH = 5.0
