@@ -1,66 +1,57 @@
-"""Anytime solver: list schedules and a policy's samples, tree search, then annealing."""
+"""Anytime solver: list schedules and a policy's samples, tree search, then a race of annealings."""
 
 import dataclasses
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from aerl_trainer.config import Config
 from aerl_trainer.policies import Policy, evaluator_of, load_policy, rollout_weight_of
+from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.policy.shipped import shipped_names, shipped_policy
 from aerl_trainer.records import SAMPLES, SearchJob
 from aerl_trainer.runtime.joint_search import search_together
 from aerl_trainer.search.alone import search_alone
 from aerl_trainer.search.summary import Found, found_in
-from aerl_trainer.search.tree import cut_off
 from aerl_trainer.seeding import generator
-from dagsched_env.errors import DAGSchedError
+from dagsched_env import solver
 from dagsched_env.instance import Instance
 from dagsched_env.schedule import Schedule
-from dagsched_env.schedulers import best_of_portfolio
-from dagsched_env.schedulers.simulated_annealing import Cooling, MoveRules, run_chains
+from dagsched_env.schedulers.anytime import check_count
+from dagsched_env.solver import Best, Callback, improve, run_list_schedulers
 
 __all__ = ["SolveResult", "solve"]
 
 DEFAULT_SIMULATIONS = 10_000
 AUTO = "auto"
 """The checkpoint that is chosen among the shipped ones."""
-CHOICE_SHARE, SAMPLES_SHARE = 0.05, 0.1
+CHOICE_SHARE, SAMPLES_SHARE = 0.05, 0.3
 """Most of a time budget that the choice of a policy and its samples take."""
-SEARCH_SHARE = 0.05
-"""Of a time budget; the rest anneals the schedule that the tree has found."""
+SEARCH_SHARE, GUIDED_SHARE = 0.05, 0.2
+"""Of a time budget, without and with a policy that helps; the rest anneals what the tree has found."""
 MOVES_PER_SIMULATION = 20
 """Annealing moves where simulations are the budget: about a third of their time."""
-START_TEMPERATURE = 1.5
-END_TEMPERATURE = 0.3
-REHEATED = 0.8
-ROUNDS = 3 * (Cooling(START_TEMPERATURE, END_TEMPERATURE),) + 2 * (
-    Cooling(REHEATED, END_TEMPERATURE),
-)
-MOVES_PER_TASK = 20_000
-"""Of a chain: with fewer it has one round alone."""
-RULES = MoveRules(pair_share=0.2, cost_bias=4.0, best_place=True, load_weight=8.0)
-"""How the annealing moves, and what it judges moves by; chosen in benchmarks/SEARCH_NOTES.md."""
+PASS_COST, SIMULATION_COST = 12, 20
+"""Most time of a pass of a policy and of a simulation, in list schedules."""
+PASS_SHARE = 0.5
+"""Of the time that is left: most that the first pass of a policy may be expected to take."""
+BATCHES = 4
+"""Least mini-batches of a tree search for which their size is lowered."""
+WORTH_PROCESSES_S = 5.0
+"""Processes take a second or more to start: a shorter search has one actor alone."""
 UNLIMITED = 2**40
 
 
 @dataclass(frozen=True)
-class SolveResult:
+class SolveResult(solver.SolveResult):
     """The best schedule found, and what it took."""
 
-    schedule: Schedule
-    makespan: float
-    lower_bound: float
-    """No schedule is shorter than this (time)."""
-    optimal: bool
-    """No schedule is shorter than this one, by more than 1e-9 of its makespan: proved."""
     simulations: int
     policy: str | None
     """What guided the search and gave samples: the name of a shipped policy, or the checkpoint;
     None: nothing, or what was given did not help here."""
-    elapsed_s: float
 
 
 def solve(
@@ -72,129 +63,151 @@ def solve(
     checkpoint: str | Path | Policy | None = "auto",
     anneal: bool = True,
     seed: int = 0,
+    target: float | None = None,
+    patience_s: float | None = None,
+    callback: Callback | None = None,
 ) -> SolveResult:
-    """Search for a short schedule; never worse than the best classic scheduler.
+    """Search for a short schedule; never worse than a list schedule for which there is time.
 
-    The tree search is followed by annealing that starts from its best schedule: of a time budget
-    the search has the first twentieth; otherwise each simulation is worth 20 moves of the
-    annealing. Several actors run a chain of annealing each, on one core each: for the time that is
-    left, or for an equal part of the moves, so that the work is that of one actor. (Parts of the
-    moves from one start are worth as much as one long chain, see benchmarks/SEARCH_NOTES.md.)
-    A search that proves its schedule optimal ends at once.
+    It is ``dagsched_env.solver.solve`` with a policy's samples and a tree search after the list
+    schedules: of a time budget the search has a twentieth, or a fifth where the policy helps;
+    otherwise each simulation is worth 20 moves of the annealings that follow. Several actors race on one core each: for the
+    time that is left, or for an equal part of the moves, so that the work is that of one actor.
+    A search that proves its schedule optimal ends at once, and so does Ctrl-C: the result is the
+    best schedule so far.
 
     Args:
         instance: the problem.
-        budget_s: stop after this many seconds.
+        budget_s: stop after this many seconds; the time to load kernels and the checkpoint, once
+            in a process, is not counted.
         simulations: stop after this many simulations (``10_000`` when both are None). With one
             actor and no ``budget_s`` the result is a function of the arguments alone.
-        actors: processes that share the tree, this one among them, and chains of annealing, which
-            are threads of this one; with several, call this under ``if __name__ == "__main__"``,
-            as the processes import the main module. They take a second or more to start, and no
-            part in a tree search that is over by then.
+        actors: processes that share the tree, this one among them, and races, which are threads of
+            this one; with several, call this under ``if __name__ == "__main__"``, as the processes
+            import the main module. A tree search of less than five seconds has one actor.
         checkpoint: whose samples join the list schedules, and what guides the search if one of
             them is shorter than every list schedule: a run, a checkpoint, the name of a shipped
             policy, or a loaded ``Policy``. ``"auto"`` takes the shipped policy whose greedy
             schedule of this instance is shortest. None searches with the hand-made prior.
         anneal: False spends the whole budget on the tree search and leaves its schedule as it is.
         seed: of all randomness.
+        target: end when the makespan is at most this (time), > 0.
+        patience_s: end after so many seconds without an improvement, > 0.
+        callback: see ``Callback``; an exception in it ends the solve and is passed on.
 
     Raises:
-        DAGSchedError: a budget or number of actors that is not positive.
+        DAGSchedError: a limit or number of actors that is not positive.
         CheckpointError: the checkpoint cannot be read.
     """
-    _check(budget_s, simulations, actors)
-    started = time.perf_counter()
-    clock = _Clock(None if budget_s is None else started + budget_s, anneal)
-    name, policy = _policy_of(checkpoint, instance, clock.left_s)
-    known = best_of_portfolio(instance)
-    if policy is not None:
-        sampled = _sample(instance, policy, clock.left_s, seed)
-        if sampled.makespan < known.makespan:
-            known = sampled
-        else:
-            name, policy = None, None
-    config = _solve_config(policy, budget_s, simulations, actors)
-    search = _search_by_itself if actors == 1 else search_together
-    job = SearchJob(0, instance, seed, policy=None if policy is None else policy.fast.weights)
-    found = search(job, policy, known, config, clock.spent)
-    schedule = found.schedule
-    if anneal and found.lower_bound < cut_off(schedule.makespan):
-        schedule = _improve(instance, found, clock.left_s, seed, actors)
-    makespan = schedule.makespan
-    lower_bound = min(max(found.lower_bound, instance.lower_bound), makespan)
-    return SolveResult(
-        schedule=schedule,
-        makespan=makespan,
-        lower_bound=lower_bound,
-        optimal=bool(lower_bound >= cut_off(makespan)),
-        simulations=found.simulations,
-        policy=name,
-        elapsed_s=time.perf_counter() - started,
+    _check(simulations, actors)
+    policy = _given(checkpoint)
+    _load_kernels()
+    best = Best(
+        instance, budget_s=budget_s, target=target, patience_s=patience_s, callback=callback
     )
+    name, found = None, None
+    try:
+        list_s = run_list_schedulers(best)
+        if policy or checkpoint == AUTO:
+            given = "as given" if isinstance(checkpoint, Policy) else str(checkpoint)
+            name, policy = _consult(best, policy, given, list_s, seed)
+        share = SEARCH_SHARE if policy is None else GUIDED_SHARE
+        clock = _Clock(best, share if anneal else 1.0)
+        batch_size = clock.budget_s / (BATCHES * SIMULATION_COST * list_s)
+        if best.over is None and batch_size >= 1 / BATCHES:
+            config = _solve_config(policy, budget_s, simulations, actors, batch_size)
+            together = actors > 1 and clock.budget_s >= WORTH_PROCESSES_S
+            search = search_together if together else _search_by_itself
+            weights = None if policy is None else policy.fast.weights
+            job = SearchJob(0, instance, seed, policy=weights)
+            found = search(job, policy, best.schedule, config, clock.spent)
+            best.offer(found.schedule, "tree")
+            best.prove(found.lower_bound)
+        if anneal and best.over is None:
+            limited = budget_s is None or (found is not None and found.by_count)
+            moves = MOVES_PER_SIMULATION * max(found.simulations if found else 0, 1)
+            rngs = [generator(seed, "annealing", *([i] if i else [])) for i in range(actors)]
+            improve(best, rngs, moves if limited else None)
+    except KeyboardInterrupt:
+        best.interrupt()
+    return SolveResult(**best.summary(), simulations=found.simulations if found else 0, policy=name)
 
 
 class _Clock:
-    """When the search ends, and what the annealing has after it.
+    """The time of the tree search: a share of what is left.
 
     Args:
-        deadline: end of the whole, by ``time.perf_counter``; None = there is none.
-        anneal: whether anything follows the search.
+        best: of the solve; the search ends when it is over.
+        share: in (0, 1].
     """
 
-    def __init__(self, deadline: float | None, anneal: bool) -> None:
-        self._deadline = deadline
-        self._share = SEARCH_SHARE if anneal else 1.0
-        self._started: float | None = None
-        self._search_s = math.inf
+    def __init__(self, best: Best, share: float) -> None:
+        self._best = best
+        self._started = best.elapsed_s
+        self.budget_s = share * best.left_s
 
     def spent(self) -> float:
-        """Used share of the tree search's time; at 1 the search ends.
-
-        The clock starts at the first call, so that the list schedules before it do not count.
-        """
-        now = time.perf_counter()
-        if self._started is None:
-            self._started = now
-            if self._deadline is not None:
-                self._search_s = max(self._share * (self._deadline - now), 1e-9)
-            return 0.0 if self._deadline is None or now < self._deadline else 1.0
-        return (now - self._started) / self._search_s
-
-    @property
-    def left_s(self) -> float | None:
-        """Seconds to the end of the whole, which may have passed; None = there is none."""
-        return None if self._deadline is None else self._deadline - time.perf_counter()
+        """Used share of the search's time; at 1 the search ends."""
+        self._best.report()
+        if self._best.over is not None:
+            return 1.0
+        return (self._best.elapsed_s - self._started) / max(self.budget_s, 1e-9)
 
 
-def _policy_of(
-    checkpoint: str | Path | Policy | None, instance: Instance, left_s: float | None
+def _given(checkpoint: str | Path | Policy | None) -> Policy | None:
+    """The policy that the caller has named."""
+    if checkpoint is None or checkpoint == AUTO or isinstance(checkpoint, Policy):
+        return checkpoint if isinstance(checkpoint, Policy) else None
+    return load_policy(checkpoint)
+
+
+def _consult(
+    best: Best, policy: Policy | None, name: str, list_s: float, seed: int
 ) -> tuple[str | None, Policy | None]:
-    """What is to guide the search, and its name."""
-    if checkpoint is None or isinstance(checkpoint, Policy):
-        return "as given" if checkpoint else None, checkpoint
-    if checkpoint == AUTO:
-        checkpoint = _choose_shipped(instance, left_s)
-    return str(checkpoint), load_policy(checkpoint)
+    """Offer schedules of a policy.
+
+    Args:
+        best: begins with the best list schedule.
+        policy: None = the shipped one whose greedy schedule is shortest.
+        name: of the policy that is given.
+        list_s: time of a list schedule (s).
+        seed: of the samples.
+
+    Returns:
+        The policy and its name, if it has found something shorter; else nothing.
+    """
+    if best.over or PASS_COST * list_s > PASS_SHARE * best.left_s:
+        return None, None
+    shortest, started = best.schedule.makespan, best.elapsed_s
+    if policy is None:
+        name, policy = _choose_shipped(best)
+    pass_s = best.elapsed_s - started
+    if best.over is None and pass_s <= SAMPLES_SHARE * best.left_s:
+        best.offer(_sample(best.instance, policy, best.left_s, seed), "policy")
+    return (name, policy) if best.schedule.makespan < shortest else (None, None)
 
 
-def _choose_shipped(instance: Instance, left_s: float | None) -> str:
+def _choose_shipped(best: Best) -> tuple[str, Policy]:
     """The shipped policy whose greedy schedule is shortest, of those for which there is time."""
-    end = math.inf if left_s is None else time.perf_counter() + CHOICE_SHARE * left_s
+    end = best.elapsed_s + CHOICE_SHARE * best.left_s
     makespans: dict[str, float] = {}
     for name in shipped_names():
-        if makespans and time.perf_counter() >= end:
+        if makespans and best.elapsed_s >= end:
             break
-        makespans[name] = shipped_policy(name).schedule(instance).makespan
-    return min(makespans, key=lambda name: makespans[name])
+        schedule = shipped_policy(name).schedule(best.instance)
+        best.offer(schedule, "policy")
+        makespans[name] = schedule.makespan
+    chosen = min(makespans, key=lambda name: makespans[name])
+    return chosen, load_policy(chosen)
 
 
-def _sample(instance: Instance, policy: Policy, left_s: float | None, seed: int) -> Schedule:
+def _sample(instance: Instance, policy: Policy, left_s: float, seed: int) -> Schedule:
     """The best of the policy's greedy schedule and its samples, for which there is time."""
     return policy.fast.best_of(
         instance,
         SAMPLES,
         generator(seed, "samples"),
-        budget_s=None if left_s is None else SAMPLES_SHARE * left_s,
+        budget_s=None if left_s == math.inf else SAMPLES_SHARE * left_s,
     )
 
 
@@ -217,49 +230,39 @@ def _search_by_itself(
     return found_in(tree, job.instance)
 
 
-def _improve(
-    instance: Instance,
-    found: Found,
-    left_s: float | None,
-    seed: int,
-    actors: int,
-) -> Schedule:
-    """The schedule found or a better one, by annealing in the time or moves that are left."""
-    if left_s is not None and left_s <= 0:
-        return found.schedule
-    # A search that ended by its budget was not short of time: what follows is in proportion.
-    limited = left_s is None or found.by_count
-    moves = -(-MOVES_PER_SIMULATION * max(found.simulations, 1) // actors)
-    annealed = run_chains(
-        instance,
-        found.schedule,
-        [generator(seed, "annealing", *([i] if i else [])) for i in range(actors)],
-        ROUNDS,
-        RULES,
-        moves_per_task=MOVES_PER_TASK,
-        budget_s=left_s,
-        moves=moves if limited else None,
-    )
-    if annealed.makespan >= found.schedule.makespan:
-        return found.schedule
-    return dataclasses.replace(annealed, algorithm=found.schedule.algorithm)
-
-
 def _solve_config(
-    policy: Policy | None, budget_s: float | None, simulations: int | None, actors: int
+    policy: Policy | None,
+    budget_s: float | None,
+    simulations: int | None,
+    actors: int,
+    batch_size: float,
 ) -> Config:
     config = Config() if policy is None else policy.config
     unlimited = UNLIMITED if budget_s is not None else DEFAULT_SIMULATIONS
     budget = unlimited if simulations is None else simulations
     search = config.search.for_solving(budget)
+    fitting = int(min(max(batch_size, 1), search.batch_size))
+    search = dataclasses.replace(search, batch_size=fitting)
     run = dataclasses.replace(config.run, actors=actors, trees_in_flight=1)
     return dataclasses.replace(config, search=search, run=run)
 
 
-def _check(budget_s: float | None, simulations: int | None, actors: int) -> None:
-    if budget_s is not None and not budget_s > 0:
-        raise DAGSchedError(f"budget_s is {budget_s}: it must be positive")
-    if simulations is not None and simulations < 1:
-        raise DAGSchedError(f"simulations is {simulations}: it must be at least 1")
-    if actors < 1:
-        raise DAGSchedError(f"actors is {actors}: it must be at least 1")
+def _check(simulations: int | None, actors: int) -> None:
+    if simulations is not None:
+        check_count("simulations", simulations)
+    check_count("actors", actors)
+
+
+@cache
+def _load_kernels() -> None:
+    """So that no kernel has to be loaded or compiled within a budget."""
+    solver.load_kernels()
+    tiny = Instance([[2.0, 3.0], [4.0, 3.0], [1.0, 2.0]], [(0, 1), (0, 2)], [5.0, 1.0])
+    policy = Policy(FastPolicy(), None, Config(), 1.0)
+    known = _sample(tiny, policy, math.inf, 0)
+    for guide in (None, policy):
+        weights = None if guide is None else guide.fast.weights
+        job = SearchJob(0, tiny, 0, policy=weights)
+        _search_by_itself(
+            job, guide, known, _solve_config(guide, None, 1, 1, math.inf), lambda: 0.0
+        )

@@ -24,6 +24,7 @@ __all__ = [
     "Budget",
     "Improvement",
     "Incumbent",
+    "check_count",
     "check_positive",
     "execution_order",
     "generator",
@@ -67,11 +68,7 @@ class Budget:
         if budget_s is None and max_evaluations is None:
             max_evaluations = default
         if max_evaluations is not None:
-            whole = isinstance(max_evaluations, int | np.integer)
-            if not whole or isinstance(max_evaluations, bool) or max_evaluations < 1:
-                raise DAGSchedError(
-                    f"max_evaluations is {max_evaluations!r}: give a whole number >= 1"
-                )
+            check_count("max_evaluations", max_evaluations)
         if budget_s is not None:
             check_positive("budget_s", budget_s)
         self._budget_s = math.inf if budget_s is None else float(budget_s)
@@ -109,6 +106,7 @@ class Incumbent:
         trace: receives an ``Improvement`` for the first schedule and for every better one.
         start: a known schedule; the search begins with it if it is shorter than those of HEFT and
             PEFT.
+        lists: whether HEFT and PEFT are tried; False begins with ``start``.
 
     Raises:
         DAGSchedError: ``trace`` is not a list, or ``start`` is not a schedule of the instance.
@@ -123,6 +121,7 @@ class Incumbent:
         insertion: bool,
         trace: list[Improvement] | None,
         start: Schedule | None = None,
+        lists: bool = True,
     ) -> None:
         if trace is not None and not isinstance(trace, list):
             raise DAGSchedError(f"trace is {type(trace).__name__}: give a list to be filled")
@@ -131,7 +130,7 @@ class Incumbent:
         self.insertion = insertion
         self._algorithm = algorithm
         self._trace = trace
-        known = [heft(instance), peft(instance)]
+        known = [heft(instance), peft(instance)] if lists else []
         if start is not None:
             start.validate(instance)
             known.append(start)
@@ -168,6 +167,13 @@ class Incumbent:
 def execution_order(instance: Instance, schedule: Schedule) -> Ints:
     """``[n]`` tasks by start, of equal ones those of duration 0 first; a topological order."""
     return np.lexsort((instance.arrays.topo_position, schedule.finish, schedule.start))
+
+
+def check_count(name: str, value: int) -> None:
+    """Raise a DAGSchedError that names the argument, unless ``value`` is a whole number ≥ 1."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < 1:
+        raise DAGSchedError(f"{name} is {value!r}: give a whole number >= 1")
 
 
 def check_positive(name: str, value: float) -> None:

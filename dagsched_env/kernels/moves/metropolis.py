@@ -121,7 +121,9 @@ def metropolis(
         else:
             allowance -= _move_price(g, s, t, q, load_price)
             ceiling = length * (1.0 + SLACK) + allowance
-            moved = allowance >= 0.0 and _try_one(g, s, t, q, ceiling, place, rules.best_place)
+            # On its own processor the best place is mostly the one that it has.
+            best_place = rules.best_place and q != s.processor[t]
+            moved = allowance >= 0.0 and _try_one(g, s, t, q, ceiling, place, best_place)
         if moved:
             length = makespan(g, s)
             if length < best[0]:

@@ -1,4 +1,4 @@
-"""The scheduler ``annealing``: one round of one chain.
+"""The scheduler ``annealing``: one chain that cools once.
 
 Source: Kirkpatrick, Gelatt, Vecchi 1983, Science 220(4598). The moves are those of
 ``kernels.moves``.
@@ -17,8 +17,9 @@ from dagsched_env.schedulers.anytime import (
     check_positive,
     generator,
 )
+from dagsched_env.schedulers.simulated_annealing.chain import Chain
+from dagsched_env.schedulers.simulated_annealing.cooling import Cooling
 from dagsched_env.schedulers.simulated_annealing.moves import checked_rules
-from dagsched_env.schedulers.simulated_annealing.rounds import Cooling, run_rounds
 
 __all__ = ["annealing"]
 
@@ -82,7 +83,11 @@ def annealing(
     incumbent = Incumbent(
         instance, budget, algorithm="annealing", insertion=insertion, trace=trace, start=start
     )
-    run_rounds(incumbent, rng, [Cooling(start_temperature, end_temperature)], rules)
+    chain = Chain(incumbent, rng, rules)
+    cooling = Cooling(start_temperature, end_temperature)
+    unit = incumbent.makespan / instance.n_tasks
+    while incumbent.running:
+        chain.advance(unit * cooling.at(budget.progress))
     return incumbent.schedule
 
 

@@ -1,0 +1,30 @@
+"""An anytime solver: what finds schedules takes turns, and time goes to what pays.
+
+In reading order:
+
+- ``result``: what a solve reports while it runs, and in the end;
+- ``best``: the best schedule so far, and whether the solve is over; shared by threads;
+- ``lists``: the list schedulers, fastest first, as far as the time goes;
+- ``race``: annealings with several settings, in heats and a final;
+- ``threads``: races side by side;
+- ``proof``: CP-SAT on small problems;
+- ``solving``: ``solve``.
+"""
+
+from dagsched_env.solver.best import Best
+from dagsched_env.solver.lists import run_list_schedulers
+from dagsched_env.solver.race import RULES
+from dagsched_env.solver.result import Callback, Finding, SolveResult
+from dagsched_env.solver.solving import improve, load_kernels, solve
+
+__all__ = [
+    "RULES",
+    "Best",
+    "Callback",
+    "Finding",
+    "SolveResult",
+    "improve",
+    "load_kernels",
+    "run_list_schedulers",
+    "solve",
+]

@@ -1,0 +1,33 @@
+"""CP-SAT on small problems: it proves what the race has found, or finds something shorter."""
+
+import importlib.util
+import math
+
+from dagsched_env import exact
+from dagsched_env.instance import Instance
+from dagsched_env.solver.best import Best
+
+__all__ = ["SHARE", "can_prove", "prove"]
+
+MOST_TASKS = 20
+"""Larger problems are rarely proved within seconds."""
+LEAST_S = 0.3
+"""With less time CP-SAT hardly begins."""
+SHARE = 0.5
+"""Of the time that is left after the list schedulers, where CP-SAT follows the race."""
+
+
+def can_prove(instance: Instance, left_s: float) -> bool:
+    """Whether CP-SAT is installed and promises something in its share of the time."""
+    return (
+        instance.n_tasks <= MOST_TASKS
+        and LEAST_S <= SHARE * left_s < math.inf
+        and importlib.util.find_spec("ortools") is not None
+    )
+
+
+def prove(best: Best) -> None:
+    """Run CP-SAT on one core for the time that is left, from the best schedule on."""
+    found = exact.solve(best.instance, time_limit_s=best.left_s, workers=1, hint=best.schedule)
+    best.offer(found.schedule, "cp_sat")
+    best.prove(found.lower_bound)

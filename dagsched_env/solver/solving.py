@@ -1,0 +1,106 @@
+"""``solve``: list schedulers, a race of annealings, and CP-SAT where the problem is small."""
+
+import math
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+
+from dagsched_env.bounds import lower_bounds
+from dagsched_env.instance import Instance
+from dagsched_env.schedule import Schedule
+from dagsched_env.schedulers.anytime import MOVES, check_count, generator
+from dagsched_env.solver.best import Best
+from dagsched_env.solver.lists import run_list_schedulers
+from dagsched_env.solver.proof import SHARE, can_prove, prove
+from dagsched_env.solver.race import ENTRANTS, MOVES_PER_TASK
+from dagsched_env.solver.result import Callback, SolveResult
+from dagsched_env.solver.threads import race_in_threads
+
+__all__ = ["improve", "load_kernels", "solve"]
+
+QUICKLY_BOUNDED = 1000
+"""Tasks times processors of a problem whose better bounds take a few milliseconds at most."""
+
+
+def solve(
+    instance: Instance,
+    *,
+    budget_s: float | None = None,
+    max_evaluations: int | None = None,
+    threads: int = 1,
+    seed: int = 0,
+    start: Schedule | None = None,
+    target: float | None = None,
+    patience_s: float | None = None,
+    callback: Callback | None = None,
+) -> SolveResult:
+    """Search for a short schedule; never worse than a list schedule for which there is time.
+
+    First come the list schedulers, fastest first. Then annealings with several settings have short
+    heats, and the best of them the rest of the time. Problems of at most 20 tasks leave half of
+    the time to CP-SAT, where it is installed and the time is enough. The solve ends early when a
+    schedule is proved optimal. Ctrl-C ends it, too: the result is the best schedule so far.
+
+    Args:
+        instance: the problem.
+        budget_s: wall time in seconds, > 0; the time to load kernels, once in a process, is not
+            counted.
+        max_evaluations: moves of the annealings, ≥ 1, of all threads together; 200 000 when both
+            limits are None. Without ``budget_s`` the makespan is a function of the arguments.
+        threads: races at the same time, one core each, ≥ 1.
+        seed: of all randomness, ≥ 0.
+        start: a schedule that is known already; the result is not worse.
+        target: end when the makespan is at most this (time), > 0.
+        patience_s: end after so many seconds without an improvement, > 0.
+        callback: see ``Callback``; an exception in it ends the solve and is passed on.
+
+    Raises:
+        DAGSchedError: an argument is out of its range; the message names it.
+        InvalidScheduleError: ``start`` is not a schedule of the instance.
+    """
+    if max_evaluations is not None:
+        check_count("max_evaluations", max_evaluations)
+    check_count("threads", threads)
+    load_kernels()
+    moves = MOVES if budget_s is None and max_evaluations is None else max_evaluations
+    best = Best(
+        instance, budget_s=budget_s, target=target, patience_s=patience_s, callback=callback
+    )
+    if start is not None:
+        start.validate(instance)
+        best.offer(start, start.algorithm or "start")
+    try:
+        run_list_schedulers(best)
+        improve(best, generator(seed).spawn(threads), moves)
+    except KeyboardInterrupt:
+        best.interrupt()
+    return SolveResult(**best.summary())
+
+
+def improve(best: Best, rngs: Sequence[np.random.Generator], moves: int | None) -> None:
+    """Spend what is left on races, and where the problem is small on a proof.
+
+    Args:
+        best: begins with a schedule.
+        rngs: one generator per race, each on one core.
+        moves: of all races together; None = no limit but the time that is left.
+    """
+    instance = best.instance
+    if instance.comp.size <= QUICKLY_BOUNDED:
+        best.prove(lower_bounds(instance).best)
+    left_s = best.left_s
+    proving = can_prove(instance, left_s)
+    race_s = left_s * (1.0 - SHARE if proving else 1.0)
+    of_each = None if moves is None else -(-moves // len(rngs))
+    race_in_threads(best, rngs, race_s if race_s < math.inf else None, of_each)
+    if proving and best.over is None:
+        prove(best)
+
+
+@cache
+def load_kernels() -> None:
+    """Solve a tiny problem, so that no kernel has to be loaded or compiled within a budget."""
+    best = Best(Instance([[2.0, 3.0], [4.0, 3.0], [1.0, 2.0]], [(0, 1), (0, 2)], [5.0, 1.0]))
+    run_list_schedulers(best)
+    race_in_threads(best, [generator(0)], None, 3 * MOVES_PER_TASK * len(ENTRANTS))
