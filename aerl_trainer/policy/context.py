@@ -72,6 +72,8 @@ class PolicyWorkspace(NamedTuple):
     load: Floats  # [p] execution time placed
     known: Floats  # [n, p] arrival of the inputs of a task that are placed (time)
     least_known: Floats  # [n] its minimum over the eligible processors
+    gain: npt.NDArray[np.float32]  # [p] largest PATH_ADVANTAGE of a listed pair; at least 0
+    next_gain: npt.NDArray[np.float32]  # [p] the second largest, which may be equal
     actions: Ints  # [K] task * p + processor of the pairs that are scored
     tasks: Ints  # [K]
     processors: Ints  # [K]
@@ -188,6 +190,8 @@ def allocate_policy(n: int, p: int, width: int = 0) -> PolicyWorkspace:
         load=np.zeros(p),
         known=np.zeros((n, p)),
         least_known=np.zeros(n),
+        gain=np.zeros(p, dtype=np.float32),
+        next_gain=np.zeros(p, dtype=np.float32),
         actions=np.zeros(width, dtype=np.int64),
         tasks=np.zeros(width, dtype=np.int64),
         processors=np.zeros(width, dtype=np.int64),

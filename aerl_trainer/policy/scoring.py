@@ -233,6 +233,7 @@ def _describe(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, count: int) 
     for q in range(p):
         load += w.load[q]
         available = min(available, w.available[q])
+        w.gain[q] = w.next_gain[q] = 0.0
     crowd = math.log(s.counts[N_READY] / p)
     for k in range(count):
         t, q, x = w.tasks[k], w.processors[k], w.x[k]
@@ -272,36 +273,40 @@ def _describe(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, count: int) 
         other_total = w.least_total[t] if total > w.least_total[t] else w.next_total[t]
         x[ADVANTAGE] = min((other_finish - finish) * unit, 1.0)
         x[PATH_ADVANTAGE] = min((other_total - total) * unit, 1.0)
-        x[CHILD_DELAY] = max(0.0, _look_ahead(f, w, t, q, finish) - total) * unit
+        gain = x[PATH_ADVANTAGE]
+        w.next_gain[q] = max(w.next_gain[q], min(w.gain[q], gain))
+        w.gain[q] = max(w.gain[q], gain)
+        x[CHILD_DELAY] = (_look_ahead(f, w, t, q) - total) * unit
         x[CHILD_WAIT] = 0.0
         if f.heirs[t, 0] >= 0:
             known = w.least_known[c.g.succ_task[f.heirs[t, 0]]]
             x[CHILD_WAIT] = max(0.0, known - finish) * unit
+    # The other pairs on a processor are of other tasks.
     for k in range(count):
-        rival, t, q = np.float32(0.0), w.tasks[k], w.processors[k]
-        for i in range(count):
-            wanted = (w.processors[i] == q) & (w.tasks[i] != t)
-            rival = max(rival, wanted * w.x[i, PATH_ADVANTAGE])
-        w.x[k, RIVAL] = rival
+        q, x = w.processors[k], w.x[k]
+        x[RIVAL] = w.next_gain[q] if x[PATH_ADVANTAGE] == w.gain[q] else w.gain[q]
 
 
 @borrowing
-def _look_ahead(f: PolicyContext, w: PolicyWorkspace, t: int, q: int, finish: float) -> float:
-    """The longest path through a critical successor, on its best processor.
+def _look_ahead(f: PolicyContext, w: PolicyWorkspace, t: int, q: int) -> float:
+    """The longest path from a ready task on q through a critical successor, on its best processor.
 
-    Given the inputs that are placed, and that the task ends on q at ``finish`` (time).
+    Given the inputs that are placed; at least EFT + OCT (time).
     """
-    g, ahead = f.c.g, 0.0
+    g, finish, ahead = f.c.g, w.finish[t, q], w.total[t, q]
     for i in range(HEIRS):
         e = f.heirs[t, i]
         if e < 0:
             break
-        child, data, least = g.succ_task[e], g.succ_data[e], np.inf
-        for other in range(g.comp.shape[1]):
-            sent = finish + communication(g, data, q, other)
-            start = max(sent, w.known[child, other], w.available[other])
-            least = min(least, start + f.through[child, other])
-        ahead = max(ahead, least)
+        child, data = g.succ_task[e], g.succ_data[e]
+        # On q itself, which is often soon enough.
+        least = max(finish, w.known[child, q], w.available[q]) + f.through[child, q]
+        if least > ahead:
+            for other in range(g.comp.shape[1]):
+                sent = finish + communication(g, data, q, other)
+                start = max(sent, w.known[child, other], w.available[other])
+                least = min(least, start + f.through[child, other])
+            ahead = max(ahead, least)
     return ahead
 
 

@@ -194,6 +194,43 @@ def test_a_pair_looks_ahead_to_the_successor() -> None:
     assert described(instance, [])[0]["opens"] == 0.0
 
 
+@given(instances(max_tasks=10, max_processors=4), st.integers(0, 2**32 - 1))
+def test_rivals_and_successors_by_plain_loops(instance: Instance, seed: int) -> None:
+    """In every state: over the list, and over the processors for each critical successor."""
+    rng, (n, p) = np.random.default_rng(seed), instance.comp.shape
+    g, f, w, weights = (
+        instance.arrays,
+        policy_context(instance),
+        allocate_policy(n, p),
+        some_weights(),
+    )
+    s = w.state
+    reset(g, s)
+    begin(f, w, s)
+    gain, rival, delay = (
+        index_of("policy", name) for name in ("path_advantage", "rival", "child_delay")
+    )
+    while s.counts[N_READY] > 0:
+        count = short_list(f, w, s)
+        score(f, w, s, weights, count)
+        pairs = [divmod(int(action), p) for action in w.actions[:count]]
+        for k, (t, q) in enumerate(pairs):
+            others = [w.x[i, gain] for i, (u, r) in enumerate(pairs) if r == q and u != t]
+            assert w.x[k, rival] == max([0.0, *others])
+            paths = [w.total[t, q]]
+            for e in f.heirs[t][f.heirs[t] >= 0]:
+                child = g.succ_task[e]
+                sent = w.finish[t, q] + g.latency[q] + g.succ_data[e] * g.inv_bandwidth[q]
+                start = np.maximum(np.maximum(sent, w.known[child]), w.available)
+                paths.append(np.min(start + f.through[child]))
+            longest = (max(paths) - w.total[t, q]) / f.step
+            assert w.x[k, delay] == pytest.approx(longest, rel=1e-5, abs=1e-9)
+        task, q = pairs[rng.integers(count)]
+        before = int(s.counts[N_READY])
+        place(g, s, task, q, True, False)
+        follow(f, w, s, task, q, before)
+
+
 def test_a_rival_is_another_task_that_gains_by_the_processor() -> None:
     """P0 saves task 0 four units of time, and task 1 two of them."""
     found = described(Instance([[1.0, 5.0], [2.0, 4.0]], [], []), [])
