@@ -68,7 +68,10 @@ class PolicyWorkspace(NamedTuple):
     next_finish: Floats  # [n] the second smallest, which may be equal; inf for one processor
     least_total: Floats  # [n]
     next_total: Floats  # [n]
+    stale: npt.NDArray[np.bool_]  # [n] the five above may be too small: the task has been put off
     placed_data: Floats  # [n, p] input data of a task that lies on a processor
+    near: Floats  # [n, p] the same of all successors of a task that the short list has looked at
+    opened: Ints  # [n] how many of these wait for that task alone
     load: Floats  # [p] execution time placed
     known: Floats  # [n, p] arrival of the inputs of a task that are placed (time)
     least_known: Floats  # [n] its minimum over the eligible processors
@@ -186,7 +189,10 @@ def allocate_policy(n: int, p: int, width: int = 0) -> PolicyWorkspace:
         next_finish=np.zeros(n),
         least_total=np.zeros(n),
         next_total=np.zeros(n),
+        stale=np.zeros(n, dtype=np.bool_),
         placed_data=np.zeros((n, p)),
+        near=np.zeros((n, p)),
+        opened=np.zeros(n, dtype=np.int64),
         load=np.zeros(p),
         known=np.zeros((n, p)),
         least_known=np.zeros(n),

@@ -119,10 +119,15 @@ def follow(
         left = start - placed_finish
         # Of two tasks without duration one is behind the other. No branches but the rare ones.
         if (left < 0.0) & (w.finish[t, q] > placed_start):
-            _put_off(f, w, s, t, q, placed_finish)
+            _fit(f, w, s, t, q, placed_finish)
+            w.stale[t] = True
         elif (left >= 0.0) & (left < w.gap[t, q]):
             w.gap[t, q] = left
-        first = min(first, w.least_finish[t])
+        # What is stale is no more than the time itself.
+        if w.least_finish[t] < first:
+            if w.stale[t]:
+                _summarise(f, w, t)
+            first = min(first, w.least_finish[t])
     # The tasks that have become ready are the last ones.
     _open_from(f, w, s, before - 1, first)
 
@@ -148,6 +153,7 @@ def short_list(f: PolicyContext, w: PolicyWorkspace, s: StateArrays) -> int:
         # The best pair of a task has the delay of its rank alone.
         if lag > limit:
             break
+        _look_at(f, w, s, t)
         for q in range(p):
             delay = w.total[t, q] - w.least_total[t] + lag
             if delay <= limit:
@@ -181,6 +187,7 @@ def take_pairs(
     top = f.c.rank_u[w.order[0]]
     for k in range(count):
         t, q = actions[k] // p, actions[k] % p
+        _look_at(f, w, s, t)
         w.actions[k], w.tasks[k], w.processors[k] = actions[k], t, q
         w.delays[k] = (w.total[t, q] - w.least_total[t] + top - f.c.rank_u[t]) / f.step
 
@@ -224,6 +231,22 @@ def scale_of(weights: Weights) -> float:
     return INITIAL_SCALE * math.exp(weights[SCALE])
 
 
+@borrowing
+def _look_at(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, t: int) -> None:
+    """What all pairs of a ready task need."""
+    g = f.c.g
+    if w.stale[t]:
+        _summarise(f, w, t)
+    w.opened[t] = 0
+    for q in range(g.comp.shape[1]):
+        w.near[t, q] = 0.0
+    for e in range(g.succ_ptr[t], g.succ_ptr[t + 1]):
+        child = g.succ_task[e]
+        w.opened[t] += s.missing[child] == 1
+        for q in range(g.comp.shape[1]):
+            w.near[t, q] += w.placed_data[child, q]
+
+
 @embedded
 def _describe(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, count: int) -> None:
     c = f.c
@@ -238,11 +261,6 @@ def _describe(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, count: int) 
     for k in range(count):
         t, q, x = w.tasks[k], w.processors[k], w.x[k]
         cost, finish, total = c.g.comp[t, q], w.finish[t, q], w.total[t, q]
-        near, opened = 0.0, 0
-        for e in range(c.g.succ_ptr[t], c.g.succ_ptr[t + 1]):
-            child = c.g.succ_task[e]
-            near += w.placed_data[child, q]
-            opened += s.missing[child] == 1
         x[EFT_DELAY] = (finish - w.least_finish[t]) * unit
         x[PATH_DELAY] = (total - w.least_total[t]) * unit
         x[COMP_EXCESS] = (cost - c.g.min_comp[t]) * unit
@@ -252,7 +270,7 @@ def _describe(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, count: int) 
         x[GAP] = w.gap[t, q] * unit
         x[LOAD_EXCESS] = (w.load[q] - load / p) * unit
         x[LOCAL_INPUTS] = w.placed_data[t, q] * f.per_input[t]
-        x[LOCAL_SIBLINGS] = near * f.per_sibling[t]
+        x[LOCAL_SIBLINGS] = w.near[t, q] * f.per_sibling[t]
         x[OUTPUT_VOLUME] = f.output[t] * unit
         x[COMP] = cost * unit
         x[OCT_EXCESS] = (c.oct[t, q] + cost - c.rank_u[t]) * unit
@@ -261,7 +279,7 @@ def _describe(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, count: int) 
         x[PARALLELISM] = f.parallelism
         x[PLACED] = s.counts[N_PLACED] / n
         x[URGENCY] = (w.least_finish[t] - w.first[0]) * unit
-        x[OPENS] = f.logs[opened]
+        x[OPENS] = f.logs[w.opened[t]]
         x[CROWD] = crowd
         x[BUSY] = (w.available[q] - available) * unit
         x[INSERTED] = max(0.0, w.available[q] - w.start[t, q]) * unit
@@ -358,21 +376,6 @@ def _open(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, t: int) -> None:
 
 
 @borrowing
-def _put_off(
-    f: PolicyContext, w: PolicyWorkspace, s: StateArrays, t: int, q: int, earliest: float
-) -> None:
-    """The place of a ready task has been taken: it starts at ``earliest`` or later."""
-    among_least = (
-        w.start[t, q] == w.least_start[t]
-        or w.finish[t, q] <= w.next_finish[t]
-        or w.total[t, q] <= w.next_total[t]
-    )
-    _fit(f, w, s, t, q, earliest)
-    if among_least:
-        _summarise(f, w, t)
-
-
-@borrowing
 def _fit(
     f: PolicyContext, w: PolicyWorkspace, s: StateArrays, t: int, q: int, earliest: float
 ) -> None:
@@ -397,6 +400,7 @@ def _summarise(f: PolicyContext, w: PolicyWorkspace, t: int) -> None:
         total = min(total, w.total[t, q])
     w.least_start[t], w.least_finish[t], w.least_total[t] = start, finish, total
     w.next_finish[t], w.next_total[t] = next_finish, next_total
+    w.stale[t] = False
 
 
 @borrowing
