@@ -311,7 +311,8 @@ def _look_ahead(f: PolicyContext, w: PolicyWorkspace, t: int, q: int) -> float:
 
     Given the inputs that are placed; at least EFT + OCT (time).
     """
-    g, finish, ahead = f.c.g, w.finish[t, q], w.total[t, q]
+    g, finish = f.c.g, w.finish[t, q]
+    ahead: float = w.total[t, q]
     for i in range(HEIRS):
         e = f.heirs[t, i]
         if e < 0:
