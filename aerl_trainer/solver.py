@@ -30,7 +30,7 @@ AUTO = "auto"
 CHOICE_SHARE, SAMPLES_SHARE = 0.05, 0.3
 """Most of a time budget that the choice of a policy and its samples take."""
 SEARCH_SHARE, GUIDED_SHARE = 0.05, 0.2
-"""Of a time budget, without and with a policy that helps; the rest anneals what the tree has found."""
+"""Of a time budget, without and with a policy that helps; the rest goes to the annealings."""
 MOVES_PER_SIMULATION = 20
 """Annealing moves where simulations are the budget: about a third of their time."""
 PASS_COST, SIMULATION_COST = 12, 20
@@ -71,8 +71,9 @@ def solve(
 
     It is ``dagsched_env.solver.solve`` with a policy's samples and a tree search after the list
     schedules: of a time budget the search has a twentieth, or a fifth where the policy helps;
-    otherwise each simulation is worth 20 moves of the annealings that follow. Several actors race on one core each: for the
-    time that is left, or for an equal part of the moves, so that the work is that of one actor.
+    otherwise each simulation is worth 20 moves of the annealings that follow. Several actors race
+    on one core each: for the time that is left, or for an equal part of the moves, so that the
+    work is that of one actor.
     A search that proves its schedule optimal ends at once, and so does Ctrl-C: the result is the
     best schedule so far.
 
