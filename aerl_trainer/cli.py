@@ -17,7 +17,7 @@ from aerl_trainer import config as settings
 from aerl_trainer.config import Config, ConfigError, CurriculumConfig
 from aerl_trainer.evaluation import Evaluation, examples
 from aerl_trainer.evaluation import evaluate as evaluate_policy
-from aerl_trainer.launch import new_run_directory, with_specs
+from aerl_trainer.launch import new_run_directory, with_machines, with_specs
 from aerl_trainer.policies import Policy, load_policy
 from aerl_trainer.problems import listed
 from aerl_trainer.reporting import (
@@ -32,7 +32,7 @@ from aerl_trainer.solver import solve as solve_instance
 from aerl_trainer.training import TrainingResult
 from aerl_trainer.training import train as run_training
 from dagsched_env import io, specs
-from dagsched_env.cli.machines import MachineOptions, read_problem
+from dagsched_env.cli.machines import MachineFlags, assumptions_on_stderr, read_problem
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_text
@@ -42,7 +42,8 @@ __all__ = ["main"]
 EXIT_ERROR, EXIT_INTERRUPTED = 2, 130
 GANTT_TRACE = "montage"
 HELDOUT = "suite:heldout"
-UNSAID = MachineOptions()
+UNSAID = MachineFlags()
+Machines = tyro.conf.OmitArgPrefixes[MachineFlags]
 LIST = ("list", f"{specs.PREFIX}list")
 Specs = Annotated[tuple[str, ...], tyro.conf.arg(metavar="SPEC ...")]
 
@@ -63,13 +64,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"aerl {__version__}")
         return 0
     try:
-        app.cli(
-            prog="aerl",
-            description="AERL-DS: search and learning for DAG scheduling. "
-            "aerl --version prints the version.",
-            args=arguments,
-            sort_subcommands=False,
-        )
+        with assumptions_on_stderr("aerl"):
+            app.cli(
+                prog="aerl",
+                description="AERL-DS: search and learning for DAG scheduling. "
+                "aerl --version prints the version.",
+                args=arguments,
+                sort_subcommands=False,
+            )
     except (DAGSchedError, OSError) as error:
         print(f"aerl: error: {_one_line(error)}", file=sys.stderr)
         return EXIT_ERROR
@@ -89,6 +91,7 @@ def train(
     instances: Specs = (),
     validate: Specs = (),
     set: Annotated[tuple[str, ...], tyro.conf.arg(metavar="KEY=VALUE ...")] = (),
+    machines: Machines = UNSAID,
 ) -> None:
     """Train a policy, then compare it with classic schedulers on problems it has not seen.
 
@@ -104,6 +107,7 @@ def train(
             the tables at the end. Default: a mixture of families.
         validate: problems for validation, instead of a part of --instances.
         set: any setting, as in: --set search.budget=300 learner.learning_rate=0.0003
+        machines: for files that describe no processors.
     """
     if any(spec in LIST for spec in instances + validate):
         print(specs.table())
@@ -114,7 +118,7 @@ def train(
     source = directory.config_file if resume and config is None else config
     flags = {"minutes": minutes, "actors": actors, "seed": seed}
     chosen = _settings(source, set, {k: v for k, v in flags.items() if v is not None})
-    chosen = with_specs(chosen, instances, validate)
+    chosen = with_specs(chosen, *with_machines([instances, validate], machines))
     result = run_training(chosen, directory, resume=resume)
     console = Console()
     if result.interrupted:
@@ -133,6 +137,7 @@ def evaluate(
     budget: float = 0.1,
     seed: int = 0,
     out: Annotated[Path | None, tyro.conf.arg(name="json")] = None,
+    machines: Machines = UNSAID,
 ) -> None:
     """Compare a trained policy with classic schedulers and with search and solve without it.
 
@@ -145,9 +150,11 @@ def evaluate(
         budget: seconds of solve, per instance, with the policy and without.
         seed: of families, samples and searches.
         out: write the table to this file.
+        machines: for files that describe no processors.
     """
     policy = load_policy(checkpoint)
-    problems = listed(instances, count=count, seed=seed)
+    (chosen_specs,) = with_machines([instances], machines)
+    problems = listed(chosen_specs, count=count, seed=seed)
     chosen = Settings(simulations, budget, seed)
     evaluation = _compare(" ".join(instances), problems, policy, chosen, Console())
     if out is not None:
@@ -165,7 +172,7 @@ def solve(
     seed: int = 0,
     out: Path | None = None,
     gantt: Path | None = None,
-    machines: tyro.conf.OmitArgPrefixes[MachineOptions] = UNSAID,
+    machines: Machines = UNSAID,
 ) -> None:
     """Find a short schedule for one problem.
 
@@ -247,7 +254,7 @@ def _final_report(
     results = {name: _record(evaluation) for name, evaluation in evaluations.items()}
     write_text(directory.results_file, _as_json(results))
     learning_curve(directory.metrics_file, directory.learning_curve)
-    trace = result.test[0] if result.test else io.load(GANTT_TRACE)
+    trace = result.test[0] if result.test else io.load(GANTT_TRACE, platform=io.RandomPlatform())
     best = solve_instance(
         trace, simulations=run.evaluation_simulations, checkpoint=policy, seed=run.seed
     )

@@ -15,9 +15,11 @@ from aerl_trainer.training import train as run_training
 from dagsched_env import io, specs
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
+from dagsched_env.io import MachineOptions
 from dagsched_env.sources import SUITE_PREFIX, Draw, Instances
+from dagsched_env.workflow import Workflow
 
-__all__ = ["TrainedRun", "new_run_directory", "train", "with_specs"]
+__all__ = ["TrainedRun", "new_run_directory", "train", "with_machines", "with_specs"]
 
 ONLY_LEVEL = 1.0
 """Threshold of a level that is never left."""
@@ -107,16 +109,61 @@ def with_specs(config: Config, instances: Sequence[str], validate: Sequence[str]
     )
 
 
+def with_machines(
+    sources: Sequence[Sequence[str]], options: MachineOptions
+) -> list[tuple[str, ...]]:
+    """SPECs with these machines behind files that describe none, and behind folders.
+
+    SPECs that say something of the machines themselves stay as they are.
+
+    Args:
+        sources: lists of SPECs, of which any may be empty.
+        options: what is said of the machines.
+
+    Raises:
+        DAGSchedError: something is said, but no SPEC needs it; or a file cannot be read.
+    """
+    if not options.given:
+        return [tuple(specs_) for specs_ in sources]
+    options.check()
+    changed = [tuple(_on(spec, options) for spec in specs_) for specs_ in sources]
+    if changed == [tuple(specs_) for specs_ in sources]:
+        name = options.label(next(iter(options.given)))
+        raise DAGSchedError(
+            f"{name} is for files that describe no processors, and none of the SPECs is one: "
+            f"leave {name} out"
+        )
+    return changed
+
+
 def new_run_directory() -> Path:
     """``runs/aerl-DATE-TIME``."""
     return Path("runs") / time.strftime("aerl-%Y%m%d-%H%M%S")
 
 
-def _absolute(spec: str) -> str:
-    """A file as an absolute path; other SPECs, and names of bundled traces, as they are."""
-    if spec.startswith((specs.PREFIX, SUITE_PREFIX, PYTHON)) or not Path(spec).exists():
+def _names_file(spec: str) -> bool:
+    """Whether a SPEC is that of a file, a folder or a bundled trace."""
+    return not spec.startswith((specs.PREFIX, SUITE_PREFIX, PYTHON))
+
+
+def _on(spec: str, options: MachineOptions) -> str:
+    """The SPEC with these machines, where it needs some."""
+    if not _names_file(spec):
         return spec
-    return str(Path(spec).resolve())
+    path, own = specs.parse_file(spec)
+    if own.given or not (Path(path).is_dir() or isinstance(io.read(path), Workflow)):
+        return spec
+    return specs.file_spec(path, options)
+
+
+def _absolute(spec: str) -> str:
+    """Files as absolute paths; other SPECs, and names of bundled traces, as they are."""
+    if not _names_file(spec):
+        return spec
+    path, options = specs.parse_file(spec)
+    if options.machines is not None:
+        options = dataclasses.replace(options, machines=str(Path(options.machines).resolve()))
+    return specs.file_spec(str(Path(path).resolve()) if Path(path).exists() else path, options)
 
 
 def _specs_of(

@@ -1,4 +1,4 @@
-"""Errors raised by the package; every message names the place of the error and a remedy."""
+"""Errors and warnings of the package; every message names the place and a remedy."""
 
 __all__ = [
     "DAGSchedError",
@@ -6,6 +6,7 @@ __all__ = [
     "IllegalActionError",
     "InvalidInstanceError",
     "InvalidScheduleError",
+    "MachinesAssumedWarning",
     "MissingExtraError",
 ]
 
@@ -37,3 +38,18 @@ class MissingExtraError(DAGSchedError, ImportError):
         super().__init__(
             f"this feature needs {package!r}: install it with  pip install 'aerl-ds[{extra}]'"
         )
+
+
+class MachinesAssumedWarning(UserWarning):
+    """A file describes no processors, and nobody has said which ones to take.
+
+    Args:
+        fact: which file, and what was assumed.
+        assumed: names of the parameters that change it.
+        remedy: what to write.
+    """
+
+    def __init__(self, fact: str, assumed: tuple[str, ...], remedy: str) -> None:
+        super().__init__(f"{fact}; {remedy}")
+        self.fact = fact
+        self.assumed = assumed

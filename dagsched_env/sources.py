@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -11,9 +11,13 @@ from dagsched_env.errors import DAGSchedError
 from dagsched_env.generators import Mixture, TopcuogluGenerator
 from dagsched_env.instance import Instance
 
+if TYPE_CHECKING:
+    from dagsched_env.io import MachineOptions, Problem
+
 __all__ = ["Draw", "InstanceList", "Instances", "Padding", "as_instance", "resolve_source"]
 
 SUITE_PREFIX = "suite:"
+SUCH_AS = "FILE?platform=identical&processors=4"
 
 Draw: TypeAlias = Callable[[np.random.Generator], Instance]
 """Draws a problem. A ``dagsched_env.generators.Generator`` states the padded sizes too."""
@@ -24,8 +28,10 @@ Instances: TypeAlias = Instance | str | Path | Draw | Sequence[Instance | str | 
 A SPEC is a file that ``dagsched_env.io.load`` reads; a folder, all files of
 ``dagsched_env.io.load_folder``; ``"suite:NAME"``, all instances of
 ``dagsched_env.suites.load(NAME)``; or ``"family:NAME?parameter=value&…"``, see
-``dagsched_env.specs``. Of a list, one entry is drawn uniformly, then an instance of this entry. A
-stream of problems is ``lambda rng: next(stream)``."""
+``dagsched_env.specs``. Behind a file or folder stand the machines for files that describe none, as
+in ``"graph.dot?platform=identical&processors=4"``; what is left open there is assumed, with a
+``MachinesAssumedWarning``. Of a list, one entry is drawn uniformly, then an instance of this entry.
+A stream of problems is ``lambda rng: next(stream)``."""
 
 
 class InstanceList:
@@ -95,27 +101,30 @@ class Padding(NamedTuple):
 def resolve_source(instances: Instances | None) -> Draw:
     """The function that draws from ``instances``; None: Topcuoglu graphs, n = 20, p = 4.
 
+    Warns, once for all files alike, where it had to assume their machines.
+
     Raises:
         DAGSchedError: none of the forms that ``Instances`` lists.
     """
     if instances is None:
         return TopcuogluGenerator(n_tasks=20, n_processors=4)
+    read: _Read = {}
     if isinstance(instances, Instance | str | Path) or callable(instances):
-        return _resolve_one(instances, "instances")
-    if not isinstance(instances, Sequence):
+        source = _resolve_one(instances, "instances", read)
+    elif isinstance(instances, Sequence):
+        members = [_resolve_one(x, f"instances[{i}]", read) for i, x in enumerate(instances)]
+        source = _joined(members)
+    else:
         raise DAGSchedError(
             f"instances is {type(instances).__name__}: give an Instance, a path, a list of those, "
             "or a function rng -> Instance"
         )
-    members = [_resolve_one(x, f"instances[{i}]") for i, x in enumerate(instances)]
-    listed = [m.instances for m in members if isinstance(m, InstanceList) and len(m.instances) == 1]
-    if len(listed) == len(members):
-        return InstanceList([instance for (instance,) in listed])
-    return members[0] if len(members) == 1 else Mixture(members)
+    _warn_assumed(read)
+    return source
 
 
 def as_instance(value: Any, place: str) -> Instance:
-    """The instance itself, or the one that ``dagsched_env.io.load`` reads from a path.
+    """The instance itself, or the one in a file, behind which its machines may stand.
 
     Raises:
         DAGSchedError: the ``place`` holds neither, or the file cannot be read.
@@ -123,14 +132,21 @@ def as_instance(value: Any, place: str) -> Instance:
     if isinstance(value, Instance):
         return value
     if isinstance(value, str | Path):
-        from dagsched_env.io import load
+        from dagsched_env.io import read_problem
 
-        return load(value)
+        path, options = specs.parse_file(str(value))
+        problem = read_problem(path, options)
+        _warn_assumed({options: [problem]})
+        return problem.instance
     raise DAGSchedError(f"{place} is {type(value).__name__}: give an Instance or a path")
 
 
-def _resolve_one(value: Any, place: str) -> Draw:
-    """The function that draws from an entry of a list."""
+_Read: TypeAlias = "dict[MachineOptions, list[Problem]]"
+"""The problems that were read from files, by what was said of their machines."""
+
+
+def _resolve_one(value: Any, place: str, read: _Read) -> Draw:
+    """The function that draws from an entry of a list; problems of files are added to ``read``."""
     if callable(value):
         draw: Draw = value
         return draw
@@ -140,11 +156,33 @@ def _resolve_one(value: Any, place: str) -> Draw:
         from dagsched_env.suites import load
 
         return InstanceList(load(value.removeprefix(SUITE_PREFIX)))
-    if isinstance(value, str | Path) and Path(value).is_dir():
-        from dagsched_env.io import load_folder
+    if not isinstance(value, str | Path):
+        return InstanceList([as_instance(value, place)])
+    from dagsched_env.io import read_folder, read_problem
 
-        return InstanceList(load_folder(value))
-    return InstanceList([as_instance(value, place)])
+    path, options = specs.parse_file(str(value))
+    folder = Path(path).is_dir()
+    problems = read_folder(path, options) if folder else [read_problem(path, options)]
+    read.setdefault(options, []).extend(problems)
+    return InstanceList([problem.instance for problem in problems])
+
+
+def _joined(members: list[Draw]) -> Draw:
+    """A list, where all members are single instances; else their mixture."""
+    listed = [m.instances for m in members if isinstance(m, InstanceList) and len(m.instances) == 1]
+    if len(listed) == len(members):
+        return InstanceList([instance for (instance,) in listed])
+    return members[0] if len(members) == 1 else Mixture(members)
+
+
+def _warn_assumed(read: _Read) -> None:
+    """One warning for the files of which the same was said."""
+    from dagsched_env.io import warn_assumed
+
+    for options, problems in read.items():
+        names = ", ".join(options.assumed)
+        remedy = f"say {names} in the SPEC, as in {SUCH_AS}, or machines=FILE"
+        warn_assumed(problems, options, remedy, stacklevel=3)
 
 
 def _size(source: Draw, what: str, given: int | None) -> int:

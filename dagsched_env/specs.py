@@ -1,4 +1,4 @@
-"""Families of instances as text: ``family:NAME?parameter=value&…``.
+"""Sources of instances as text: ``family:NAME?parameter=value&…``, ``FILE?parameter=value&…``.
 
 Parameters of the platform stand beside those of the family::
 
@@ -6,8 +6,15 @@ Parameters of the platform stand beside those of the family::
 
 A value is a number, a range ``low..high`` or choices ``a,b,c``, drawn anew for each instance.
 Underscores in names may be hyphens, and ``n_`` in front of a parameter may be left out. ``table``
-lists all families, platforms and parameters. Such texts, files, folders and suites are the SPECs
-that ``dagsched_env.sources`` resolves.
+lists all families, platforms and parameters.
+
+Behind a file or folder stand the machines for files that describe none, with the parameters of
+``dagsched_env.io.MachineOptions``::
+
+    graph.dot?platform=identical&processors=4
+    workflows/?machines=machines.json
+
+Such texts and suites are the SPECs that ``dagsched_env.sources`` resolves.
 """
 
 import difflib
@@ -15,14 +22,28 @@ import inspect
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, get_args, get_type_hints
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_type_hints
 
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.generators import GENERATORS, Generator, Mixture
 from dagsched_env.parameters import Range
 from dagsched_env.platforms import PLATFORMS
 
-__all__ = ["DEFAULT_PLATFORM", "PREFIX", "keys", "make_family", "parse_family", "plain", "table"]
+if TYPE_CHECKING:
+    from dagsched_env.io import MachineOptions
+
+__all__ = [
+    "DEFAULT_PLATFORM",
+    "PREFIX",
+    "file_spec",
+    "keys",
+    "make_family",
+    "parse_family",
+    "parse_file",
+    "plain",
+    "table",
+]
 
 PREFIX = "family:"
 DEFAULT_PLATFORM = "unrelated"
@@ -41,18 +62,45 @@ def parse_family(spec: str) -> Generator:
             message repeats the SPEC.
     """
     name, _, query = spec.removeprefix(PREFIX).partition("?")
-    settings: dict[str, str] = {}
     try:
-        for part in query.split("&") if query else []:
-            key, equals, value = part.partition("=")
-            if not (key and equals and value):
-                raise DAGSchedError(f"{part!r} is not of the form parameter=value")
-            if key in settings:
-                raise DAGSchedError(f"{key!r} is given twice: write choices as {key}=a,b")
-            settings[key] = value
-        return make_family(name, settings)
+        return make_family(name, _settings(query))
     except DAGSchedError as error:
         raise DAGSchedError(f"{spec}: {error}") from None
+
+
+def parse_file(spec: str) -> "tuple[str, MachineOptions]":
+    """The file or folder that ``FILE?parameter=value&…`` names, and its machines.
+
+    A file that exists under the whole text is that file.
+
+    Raises:
+        DAGSchedError: an unknown parameter, or a value that cannot be read or is out of its range;
+            the message repeats the SPEC.
+    """
+    from dagsched_env.io import MachineOptions
+
+    path, mark, query = spec.rpartition("?")
+    if not mark or Path(spec).exists():
+        return spec, MachineOptions()
+    kinds = {plain(name): hint for name, hint in get_type_hints(MachineOptions).items()}
+    values: dict[str, Any] = {}
+    try:
+        for key, text in _settings(query).items():
+            name = plain(key)
+            if name not in kinds:
+                raise DAGSchedError(f"no parameter {key!r}: {_suggestion(name, kinds)}")
+            values[name] = _value(name, text, get_args(kinds[name])[0])
+        options = MachineOptions(**values)
+        options.check()
+    except DAGSchedError as error:
+        raise DAGSchedError(f"{spec}: {error}") from None
+    return path, options
+
+
+def file_spec(path: str, options: "MachineOptions") -> str:
+    """The text that ``parse_file`` reads back; the file alone where nothing is said."""
+    query = "&".join(f"{name}={value}" for name, value in options.given.items())
+    return f"{path}?{query}" if query else path
 
 
 def make_family(name: str, settings: Mapping[str, str]) -> Generator:
@@ -122,6 +170,28 @@ def table() -> str:
         "  family:cholesky?tiles=4..8&platform=cpu_gpu&cpus=3&gpus=1&ccr=1,2"
     )
     return "\n\n".join(blocks)
+
+
+def _settings(query: str) -> dict[str, str]:
+    """Parameter → text of ``parameter=value&…``."""
+    settings: dict[str, str] = {}
+    for part in query.split("&") if query else []:
+        key, equals, value = part.partition("=")
+        if not (key and equals and value):
+            raise DAGSchedError(f"{part!r} is not of the form parameter=value")
+        if key in settings:
+            raise DAGSchedError(f"{key!r} is given twice: write choices as {key}=a,b")
+        settings[key] = value
+    return settings
+
+
+def _value(name: str, text: str, kind: type) -> Any:
+    """One parameter of machines."""
+    try:
+        return kind(text)
+    except ValueError:
+        what = "a whole number" if kind is int else "a number"
+        raise DAGSchedError(f"{name} is {text!r}: write {what}") from None
 
 
 # -- parameters --------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import numpy as np
 from dagsched_env import io, specs
 from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command, seed
 from dagsched_env.cli.inspection import read_schedule
-from dagsched_env.cli.machines import add_machines, machine_options, read_problem
+from dagsched_env.cli.machines import add_machines, machine_flags, read_problem
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.generators import GENERATORS
 from dagsched_env.platforms import PLATFORMS
@@ -92,7 +92,7 @@ def _describe(name: str) -> str:
 
 
 def _convert(arguments: argparse.Namespace) -> None:
-    options = machine_options(arguments)
+    options = machine_flags(arguments)
     instance, _ = read_problem(arguments.source, options, format=arguments.source_format)
     schedule = read_schedule(arguments.schedule, instance) if arguments.schedule else None
     io.save(instance, arguments.target, format=arguments.target_format, schedule=schedule)

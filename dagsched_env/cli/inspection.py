@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command
-from dagsched_env.cli.machines import add_machines, machine_options, read_problem
+from dagsched_env.cli.machines import add_machines, machine_flags, read_problem
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
 from dagsched_env.kernels.graph.csr import depths
@@ -56,7 +56,7 @@ def read_schedule(path: str, instance: Instance) -> Schedule:
 
 
 def _info(arguments: argparse.Namespace) -> None:
-    instance, machines = read_problem(arguments.file, machine_options(arguments))
+    instance, machines = read_problem(arguments.file, machine_flags(arguments))
     computation, communication = _mean_costs(instance)
     g = instance.arrays
     facts = {
@@ -86,6 +86,6 @@ def _mean_costs(instance: Instance) -> tuple[float, float]:
 
 
 def _verify(arguments: argparse.Namespace) -> None:
-    instance, _ = read_problem(arguments.instance, machine_options(arguments))
+    instance, _ = read_problem(arguments.instance, machine_flags(arguments))
     schedule = read_schedule(arguments.schedule, instance)
     print(f"valid: makespan {schedule.makespan:.6g}, SLR {schedule.slr(instance):.3f}")

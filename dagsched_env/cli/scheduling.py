@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dagsched_env import render
 from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command
 from dagsched_env.cli.inspection import read_schedule
-from dagsched_env.cli.machines import add_machines, machine_options, read_problem
+from dagsched_env.cli.machines import add_machines, machine_flags, read_problem
 from dagsched_env.cli.policies import POLICIES, add_checkpoint, read_policies
 from dagsched_env.cli.progress import bar
 from dagsched_env.cli.schedulers import CP_SAT, NAMES, add_time_limit, choose
@@ -65,7 +65,7 @@ def add_commands(commands: Commands) -> None:
 
 
 def _schedule(arguments: argparse.Namespace) -> None:
-    instance, _ = read_problem(arguments.file, machine_options(arguments))
+    instance, _ = read_problem(arguments.file, machine_flags(arguments))
     policies = read_policies(arguments.checkpoint, arguments.samples)
     every = [*(name for name in NAMES if name != CP_SAT), *policies]
     names = every if arguments.scheduler == "all" else [arguments.scheduler]
@@ -96,7 +96,7 @@ def _print_metrics(schedules: Mapping[str, Schedule], instance: Instance) -> Non
 
 
 def _plot(arguments: argparse.Namespace) -> None:
-    instance, _ = read_problem(arguments.instance, machine_options(arguments))
+    instance, _ = read_problem(arguments.instance, machine_flags(arguments))
     if arguments.schedule is None:
         schedule = SCHEDULERS[DEFAULT](instance)
     else:

@@ -17,7 +17,8 @@ chrome_trace   .trace.json         no    yes    schedule (chrome://tracing, ui.p
 =============  ==================  ====  =====  ===============================================
 
 An instance describes its own processors; a workflow is put on the ``platform`` that is passed to
-``load``, such as one that ``load_machines`` reads from a file. DOT and GraphML hold an instance
+``load``: ``MachineOptions``, or what ``load_machines`` reads from a file. Without one, processors
+are assumed, and a ``MachinesAssumedWarning`` says which. DOT and GraphML hold an instance
 where their nodes have the attribute ``comp``. STG files say nothing about communication; the
 ``ccr`` or the bandwidths of the platform determine it. XML needs the extra ``formats``. Schedules
 are written but not read back; ``Schedule.to_json`` is their own format.
@@ -29,7 +30,7 @@ In reading order:
 - ``numbers``: strict numbers in text, with their place for messages;
 - ``fields``: strict values in JSON, with their place;
 - ``xml_tree``: strict elements and attributes in XML, with their place;
-- ``source``: a file that is read once; hardened XML;
+- ``source``: a file that is read once, and named by errors; hardened XML;
 - ``own_json``: the package's own instance format;
 - ``attributes``: the attributes by which DOT and GraphML carry a problem;
 - ``dot_syntax``: the grammar of DOT, linear and without recursion;
@@ -49,51 +50,65 @@ In reading order:
 - ``formats``: the registry: how each format is read and written;
 - ``machine_file``: processors for a workflow, in JSON;
 - ``recognise``: recognises the format by suffix or content;
-- ``traces``: the real traces that come with the package.
+- ``traces``: the real traces that come with the package;
+- ``machine_options``: what is said of the machines for a file that describes none;
+- ``problems``: problems in files and folders, on these machines.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Protocol
 
-from dagsched_env.errors import DAGSchedError, FormatError, MissingExtraError
+from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
-from dagsched_env.io import machine_file
 from dagsched_env.io.atomic import write_folder, write_text
-from dagsched_env.io.csv_trio import COMPUTATION, FILES
+from dagsched_env.io.csv_trio import FILES
 from dagsched_env.io.formats import FORMATS, Format, by_suffix
+from dagsched_env.io.machine_file import load as load_machines
+from dagsched_env.io.machine_options import MachineOptions
 from dagsched_env.io.networkx_workflow import workflow_from_networkx
 from dagsched_env.io.numbers import MOST_PROCESSORS
-from dagsched_env.io.recognise import check_name, recognise
-from dagsched_env.io.source import Source
+from dagsched_env.io.problems import (
+    Equips,
+    Problem,
+    machine_files,
+    read,
+    read_folder,
+    read_problem,
+    warn_assumed,
+)
+from dagsched_env.io.recognise import check_name
 from dagsched_env.io.traces import BUNDLED, bundled
 from dagsched_env.platforms import Platform, RandomPlatform
 from dagsched_env.schedule import Schedule
-from dagsched_env.workflow import Workflow
 
 __all__ = [
     "BUNDLED",
     "FORMATS",
     "Equips",
     "Format",
+    "MachineOptions",
     "Platform",
+    "Problem",
     "RandomPlatform",
     "bundled",
     "load",
     "load_folder",
     "load_machines",
+    "machine_files",
     "read",
+    "read_folder",
+    "read_problem",
     "save",
+    "warn_assumed",
     "workflow_from_networkx",
 ]
 
-
-class Equips(Protocol):
-    """Turns a workflow into an instance: ``Platform``, ``RandomPlatform``, or your own class."""
-
-    def equip(self, workflow: Workflow) -> Instance: ...
+UNSAID = MachineOptions()
+REMEDY = (
+    "pass platform=, such as dagsched_env.io.{}, or platform=dagsched_env.io.RandomPlatform() to "
+    "accept it"
+)
+SUCH_AS = 'MachineOptions(platform="identical", processors=4)'
 
 
 def load(
@@ -107,8 +122,10 @@ def load(
     Args:
         path: the file (for CSV the directory), or the name of a bundled trace where no such file
             exists.
-        platform: the processors to run a workflow on; ``RandomPlatform()`` when None. A file that
-            describes its processors takes none.
+        platform: the processors to run a workflow on: ``MachineOptions``, ``load_machines(FILE)``,
+            ``Platform`` or any other. When None it is ``RandomPlatform()``, with a
+            ``MachinesAssumedWarning``; a platform that is passed silences it. A file that describes
+            its processors takes none.
         format: a key of ``FORMATS``; recognised when None.
 
     Raises:
@@ -118,62 +135,33 @@ def load(
         MissingExtraError: XML, and the extra ``formats`` is not installed.
         OSError: the file cannot be read.
     """
-    content = read(path, format=format)
-    with _named(path):
-        if isinstance(content, Workflow):
-            return (platform or RandomPlatform()).equip(content)
-        if platform is not None:
-            raise DAGSchedError("the file describes its processors itself: leave platform out")
-        return content
+    problem = read_problem(path, platform or UNSAID, format=format)
+    if platform is None:
+        warn_assumed([problem], UNSAID, REMEDY.format(SUCH_AS), stacklevel=2)
+    return problem.instance
 
 
-def read(path: str | PathLike[str], *, format: str | None = None) -> Instance | Workflow:
-    """What a file holds: an instance where it describes its processors, else a workflow.
-
-    ``path``, ``format`` and errors are those of ``load``.
-    """
-    bundle = str(path) in BUNDLED and not Path(path).exists()
-    source = Source(bundled(str(path)) if bundle else Path(path))
-    with _named(path):
-        if format is not None:
-            check_name(format)
-        found = FORMATS[format or recognise(source)]
-        if found.read is None:
-            raise DAGSchedError(f"{found.title} is only written: read the file it was made from")
-        return found.read(source)
-
-
-def load_machines(path: str | PathLike[str]) -> Platform:
-    """Read a machine file, see ``dagsched_env.io.machine_file``.
-
-    Raises:
-        FormatError: it is no machine file; the message names the file, the key and what to write.
-        OSError: the file cannot be read.
-    """
-    with _named(path):
-        return machine_file.parse(Source(Path(path)).json)
-
-
-def load_folder(path: str | PathLike[str]) -> list[Instance]:
+def load_folder(path: str | PathLike[str], *, platform: Equips | None = None) -> list[Instance]:
     """Read all problems in a folder, sorted by file name; a CSV directory is one problem.
 
     Files with a suffix of ``FORMATS`` have to be readable. Others are read where their content is
     recognised, and left out where it is not. So are hidden files, formats that are only written,
-    and folders other than CSV directories.
+    machine files, and folders other than CSV directories.
+
+    Args:
+        path: the folder.
+        platform: for the files that describe no processors, as of ``load``; the others keep theirs.
 
     Raises:
         FormatError: a file is not in the format that its suffix promises.
         DAGSchedError: there is nothing to read.
         OSError: the folder or a file cannot be read.
     """
-    folder = Path(path)
-    if _is_csv(folder):
-        return [load(folder)]
-    found = [_read_entry(entry) for entry in sorted(folder.iterdir(), key=lambda e: e.name)]
-    instances = [instance for instance in found if instance is not None]
-    if not instances:
-        raise DAGSchedError(f"{path}: no file in this folder can be read as an instance")
-    return instances
+    problems = read_folder(path, platform or UNSAID)
+    if platform is None:
+        found = [f'load_machines("{file}")' for file in machine_files(path)]
+        warn_assumed(problems, UNSAID, REMEDY.format([*found, SUCH_AS][0]), stacklevel=2)
+    return [problem.instance for problem in problems]
 
 
 def save(
@@ -207,43 +195,6 @@ def save(
         write_text(path, content)
     else:
         write_folder(path, content, replaceable=FILES)
-
-
-def _is_csv(path: Path) -> bool:
-    return path.is_dir() and (by_suffix(path.name) == "csv" or (path / COMPUTATION).exists())
-
-
-def _read_entry(path: Path) -> Instance | None:
-    """A file or CSV directory in a folder; None where it is to be left out."""
-    if path.name.startswith(".") or (path.is_dir() and not _is_csv(path)):
-        return None
-    promised = by_suffix(path.name)
-    if promised is not None and FORMATS[promised].read is None:
-        return None
-    if promised == "csv" and not path.is_dir():  # a single table is no problem
-        return None
-    try:
-        return load(path)
-    except FormatError:
-        if promised is None:
-            return None
-        raise
-
-
-@contextmanager
-def _named(path: str | PathLike[str]) -> Iterator[None]:
-    """Errors name the file."""
-    try:
-        yield
-    except MissingExtraError:
-        raise
-    except DAGSchedError as error:
-        raise type(error)(f"{path}: {_shortened(str(error))}") from None
-
-
-def _shortened(message: str) -> str:
-    """The message; its middle is left out if names from a file make it long."""
-    return message if len(message) <= 280 else f"{message[:180]} … {message[-90:]}"
 
 
 def _write(

@@ -35,6 +35,8 @@ eligible       name or kind of a task → names of the processors that may run i
 """
 
 from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -42,15 +44,27 @@ import numpy as np
 from dagsched_env.errors import FormatError
 from dagsched_env.io.fields import entries, get_text, index_of, record_of, texts
 from dagsched_env.io.numbers import LARGEST, check_processors
+from dagsched_env.io.source import Source, named
 from dagsched_env.platforms import Platform
 
-__all__ = ["parse", "recognises"]
+__all__ = ["load", "parse", "recognises"]
 
 FORMAT = "dagsched-machines"
 KEYS = ("format", "processors", "bandwidth", "latency", "links", "eligible")
 LINK_KEYS = ("between", "from", "to", "bandwidth", "latency")
 LEAST = 1 / LARGEST
 """Smallest speed and bandwidth: times stay finite."""
+
+
+def load(path: str | PathLike[str]) -> Platform:
+    """The processors of a machine file.
+
+    Raises:
+        FormatError: it is no machine file; the message names the file, the key and what to write.
+        OSError: the file cannot be read.
+    """
+    with named(path):
+        return parse(Source(Path(path)).json)
 
 
 def recognises(record: Any) -> bool:

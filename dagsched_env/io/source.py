@@ -1,16 +1,19 @@
 """A file that is read: its path, and its content, which is read once."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dagsched_env.errors import FormatError, MissingExtraError
+from dagsched_env.errors import DAGSchedError, FormatError, MissingExtraError
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-__all__ = ["Source", "decoded", "parse_xml"]
+__all__ = ["Source", "decoded", "named", "parse_xml"]
 
 
 class Source:
@@ -89,3 +92,19 @@ def parse_xml(content: bytes) -> "Element":
         ) from None
     except (ParseError, ValueError, LookupError) as error:
         raise FormatError(f"not XML: {error}") from None
+
+
+@contextmanager
+def named(path: str | PathLike[str]) -> Iterator[None]:
+    """Errors within name the file."""
+    try:
+        yield
+    except MissingExtraError:
+        raise
+    except DAGSchedError as error:
+        raise type(error)(f"{path}: {_shortened(str(error))}") from None
+
+
+def _shortened(message: str) -> str:
+    """The message; its middle is left out if names from a file make it long."""
+    return message if len(message) <= 280 else f"{message[:180]} … {message[-90:]}"

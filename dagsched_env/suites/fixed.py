@@ -133,7 +133,7 @@ def _drawn(
 
 
 def _trace(name: str) -> Instance:
-    return renamed(io.load(io.bundled(name)), name)
+    return renamed(io.load(io.bundled(name), platform=io.RandomPlatform()), name)
 
 
 def _ft06() -> Instance:

@@ -1,5 +1,6 @@
 """Sources of instances: folders, suites, families, functions, and mixtures of them."""
 
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -10,13 +11,15 @@ from scipy import stats
 
 from dagsched_env import io, suites
 from dagsched_env.env import DAGSchedEnv
-from dagsched_env.errors import DAGSchedError, FormatError
+from dagsched_env.errors import DAGSchedError, FormatError, MachinesAssumedWarning
 from dagsched_env.generators import CholeskyGenerator, Mixture, StencilGenerator
 from dagsched_env.instance import Instance
 from dagsched_env.sources import InstanceList, resolve_source
 from helpers import ROOT
 
 FORMATS = ROOT / "tests" / "data" / "formats"
+GRAPH = FORMATS / "weight_style.dot"
+TRACE = "montage?platform=identical&processors=8&bandwidth=125e6"
 
 
 def single(name: str, n: int = 2) -> Instance:
@@ -48,7 +51,8 @@ def test_a_folder_is_read_by_name(folder: Path) -> None:
     source = resolve_source(str(folder))
     assert isinstance(source, InstanceList)
     assert source.instances == tuple(instances)
-    assert len(io.load_folder(FORMATS)) == 16 - 1  # all samples, without README.md
+    samples = io.load_folder(FORMATS, platform=io.RandomPlatform())
+    assert len(samples) == 16 - 1  # all of them, without README.md
 
 
 def test_a_broken_file_in_a_folder_is_named(folder: Path) -> None:
@@ -63,7 +67,7 @@ def test_a_folder_without_instances_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_list_of_single_instances_stays_a_list(folder: Path) -> None:
-    source = resolve_source([single("x"), folder / "b.json", "montage"])
+    source = resolve_source([single("x"), folder / "b.json", TRACE])
     assert isinstance(source, InstanceList)
     assert [i.name for i in source.instances][:2] == ["x", "b"]
 
@@ -110,12 +114,49 @@ def test_environments_from_specs(folder: Path) -> None:
     envs.reset(seed=0)
 
 
+def test_machines_behind_a_file_and_a_folder(tmp_path: Path) -> None:
+    flow = io.read(GRAPH)
+    options = io.MachineOptions(platform="identical", processors=2)
+    wanted = options.equip(flow)  # type: ignore[arg-type]
+    (tmp_path / "a.dot").write_bytes(GRAPH.read_bytes())
+    io.save(single("own"), tmp_path / "b.json")
+    machines = {"format": "dagsched-machines", "processors": [{"name": "x"}, {"name": "y"}]}
+    (tmp_path / "m.json").write_text(json.dumps(machines), encoding="utf-8")
+    said = "platform=identical&processors=2"
+    assert resolve_source(f"{GRAPH}?{said}").instances == (wanted,)  # type: ignore[attr-defined]
+    for query in (said, f"machines={tmp_path / 'm.json'}"):
+        first, second = resolve_source(f"{tmp_path}?{query}").instances  # type: ignore[attr-defined]
+        assert first.comp.tolist() == wanted.comp.tolist()
+        assert second == single("own")
+    env = gymnasium.make("DAGSched-v0", instances=TRACE)
+    env.reset(options={"instance": f"{GRAPH}?{said}"})
+    assert env.unwrapped.instance == wanted  # type: ignore[attr-defined]
+
+
+def test_assumed_machines_are_one_warning_for_all_files() -> None:
+    with pytest.warns(MachinesAssumedWarning) as caught:
+        gymnasium.make("DAGSched-v0", instances=[str(GRAPH), "montage", TRACE, single("x")])
+    (warning,) = caught
+    text = str(warning.message)
+    assert text.startswith(f"{GRAPH} and 1 other file describe no processors: 4 unrelated proc")
+    assert "; say platform, processors, beta, platform_seed, ccr in the SPEC, as in FILE?" in text
+    with pytest.warns(MachinesAssumedWarning, match="2 unrelated .*; say ccr in") as caught:
+        DAGSchedEnv(f"{GRAPH}?platform=unrelated&processors=2&beta=1&platform_seed=0")
+    assert len(caught) == 1
+
+
+def test_the_reset_to_a_file_warns_too() -> None:
+    env = DAGSchedEnv(TRACE)
+    with pytest.warns(MachinesAssumedWarning, match=f"{GRAPH} describes no processors"):
+        env.reset(options={"instance": GRAPH})
+
+
 def test_errors() -> None:
     with pytest.raises(DAGSchedError, match="family:chol: no family 'chol'"):
         DAGSchedEnv("family:chol")
     with pytest.raises(DAGSchedError, match="no suite 'x'"):
-        DAGSchedEnv(["suite:x", "montage"])
+        DAGSchedEnv(["suite:x", TRACE])
     with pytest.raises(DAGSchedError, match=r"instances\[1\] is int"):
-        DAGSchedEnv(["montage", 3])  # type: ignore[list-item]
+        DAGSchedEnv([TRACE, 3])  # type: ignore[list-item]
     with pytest.raises(DAGSchedError, match="has no max_tasks"):
-        DAGSchedEnv(["montage", lambda rng: single("x")])
+        DAGSchedEnv([TRACE, lambda rng: single("x")])

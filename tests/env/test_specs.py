@@ -1,4 +1,6 @@
-"""Families as text: every family on every platform, values of every form, and helpful errors."""
+"""Families and files as text: every family and platform, every form of value, helpful errors."""
+
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from dagsched_env.generators import (
     RecipeGenerator,
     TopcuogluGenerator,
 )
+from dagsched_env.io import MachineOptions
 from dagsched_env.platforms import PLATFORMS, Clustered, CpuGpu, Related, Restricted, Unrelated
 from dagsched_env.schedulers import heft
 
@@ -198,3 +201,56 @@ def test_the_table_shows_every_parameter_with_its_default() -> None:
     for family in GENERATORS:
         shown = {word.partition("=")[0] for word in rows[family]}
         assert shown - {"platform"} <= specs.keys(family)
+
+
+# -- files ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("spec", "path", "options"),
+    [
+        ("graph.dot", "graph.dot", MachineOptions()),
+        ("montage?processors=8", "montage", MachineOptions(processors=8)),
+        (
+            "a/graph.dot?platform=cpu-gpu&processors=6&gpus=2&acceleration=2..8&platform-seed=3",
+            "a/graph.dot",
+            MachineOptions(
+                platform="cpu-gpu", processors=6, gpus=2, acceleration="2..8", platform_seed=3
+            ),
+        ),
+        ("f/?n_processors=2&ccr=0.5", "f/", MachineOptions(processors=2, ccr=0.5)),
+        (
+            "x?y.dot?speeds=1,2,4&bandwidth=1e9",
+            "x?y.dot",
+            MachineOptions(speeds="1,2,4", bandwidth=1e9),
+        ),
+        ("g.dot?machines=m.json", "g.dot", MachineOptions(machines="m.json")),
+    ],
+)
+def test_files_with_machines(spec: str, path: str, options: MachineOptions) -> None:
+    assert specs.parse_file(spec) == (path, options)
+    assert specs.parse_file(specs.file_spec(path, options)) == (path, options)
+
+
+def test_a_file_whose_name_has_a_question_mark(tmp_path: Path) -> None:
+    path = tmp_path / "a?processors=2"
+    path.touch()
+    assert specs.parse_file(str(path)) == (str(path), MachineOptions())
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("procesors=4", "no parameter 'procesors': did you mean 'processors'"),
+        ("processors=many", "processors is 'many': write a whole number"),
+        ("ccr=x", "ccr is 'x': write a number"),
+        ("platform=magic", "platform is 'magic': write one of clustered, cpu-gpu"),
+        ("platform=identical&gpus=1", "gpus is for platform cpu-gpu, not for identical"),
+        ("processors", "'processors' is not of the form parameter=value"),
+        ("ccr=1&ccr=2", "'ccr' is given twice"),
+    ],
+)
+def test_machines_that_are_refused(query: str, message: str) -> None:
+    with pytest.raises(DAGSchedError) as caught:
+        specs.parse_file(f"graph.dot?{query}")
+    assert str(caught.value).startswith(f"graph.dot?{query}: {message}")

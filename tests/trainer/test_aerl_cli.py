@@ -266,6 +266,25 @@ def test_evaluate_on_files(
     assert all(wanted <= row.keys() for row in rows)
 
 
+def test_evaluate_on_machines_of_choice(
+    trained: tuple[Path, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["evaluate", "--checkpoint", trained[0], "--simulations", 2, "--budget", 0.01]
+    command += ["--instances", "montage", "epigenomics", "suite:paper"]
+    assert main([*map(str, command), "--platform", "identical", "--processors", "3"]) == 0
+    assert capsys.readouterr().err == ""
+    assert main([*map(str, command)]) == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == (
+        "aerl: montage and 1 other file describe no processors: 4 unrelated processors (beta 0.5) "
+        "drawn with seed 0, communication rescaled to CCR 1; change it with --platform, "
+        "--processors, --beta, --platform-seed, --ccr, or --machines FILE"
+    )
+    alone = [*command[:7], "--instances", "suite:paper", "--processors", 3]
+    message = "--processors is for files that describe no processors, and none of the SPECs is one"
+    assert fails(capsys, *alone).startswith(message)
+
+
 def test_evaluate_needs_what_it_is_given(
     trained: tuple[Path, str], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -313,7 +332,7 @@ def test_solve_a_bundled_trace_with_and_without_a_network(
     trained: tuple[Path, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     directory, _ = trained
-    heft = io.load("montage")
+    heft = io.load("montage", platform=io.RandomPlatform())
     for guide in ((), ("--checkpoint", directory)):
         output = succeeds(capsys, "solve", "montage", "--simulations", 20, "--seed", 3, *guide)
         makespan = float(output.split()[1])
@@ -328,7 +347,7 @@ def test_solve_on_machines_of_choice(capsys: pytest.CaptureFixture[str]) -> None
     assert float(output.out.split()[1]) == 15
     assert output.err == ""
     assert main(command) == 0
-    assumed = f"aerl: {graph} describes no processors: 4 unrelated processors drawn with seed 0, "
+    assumed = f"aerl: {graph} describes no processors: 4 unrelated processors (beta 0.5) drawn "
     assert capsys.readouterr().err.startswith(assumed)
 
 

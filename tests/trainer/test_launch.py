@@ -1,5 +1,6 @@
 """Training on any problems: from Python and from the shell, resumed from what the run records."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +11,16 @@ import aerl_trainer
 from aerl_trainer import config as settings
 from aerl_trainer.cli import main
 from aerl_trainer.config import Config
+from aerl_trainer.launch import with_machines
 from aerl_trainer.reporting import read_metrics
 from aerl_trainer.training import TrainingResult
 from dagsched_env import io
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.generators import CholeskyGenerator
 from dagsched_env.instance import Instance
+from dagsched_env.io import MachineOptions
 from dagsched_env.sources import Instances
+from helpers import TESTS
 from helpers.small_runs import lockstep_config, problem, small_config
 
 TINY = {"validator": {"interval": 4, "instances": 3, "guided_simulations": 5}}
@@ -67,6 +71,53 @@ def test_aerl_train_on_files_runs_and_resumes(
     found = read_metrics(tmp_path / "run" / "metrics.jsonl")
     assert [r["step"] for r in found if r["kind"] == "train"] == list(range(1, 9))
     assert [r["step"] for r in found if r["kind"] == "validation"] == [0, 4, 8]
+
+
+def test_aerl_train_on_machines_of_choice(
+    files: list[Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """They are part of the SPECs that the run records, so that it can go on with them."""
+    monkeypatch.chdir(tmp_path)
+    graph = tmp_path / "graph.dot"
+    graph.write_bytes((TESTS / "data" / "formats" / "weight_style.dot").read_bytes())
+    machines = {"format": "dagsched-machines", "processors": [{"name": "x"}, {"name": "y"}]}
+    Path("m.json").write_text(json.dumps(machines))
+    Path("tiny.toml").write_text(tomli_w.dumps(settings.to_dict(tiny())))
+    flags = ["--instances", "graph.dot", files[0].name, FAMILY, "--config", "tiny.toml"]
+    assert main(["train", *flags, "--run-dir", "run", "--machines", "m.json"]) == 0
+    assert capsys.readouterr().err == ""
+    saved = settings.load(tmp_path / "run" / "config.toml").curriculum.levels[0].instances
+    assert saved == (f"{graph}?machines={tmp_path / 'm.json'}", str(files[0]), FAMILY)
+    monkeypatch.chdir("/")
+    again = ["--resume", "--run-dir", str(tmp_path / "run"), "--set", "run.max_steps=8"]
+    assert main(["train", *again]) == 0
+
+
+def test_aerl_train_says_which_machines_it_assumes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("tiny.toml").write_text(tomli_w.dumps(settings.to_dict(tiny())))
+    flags = ["--instances", "montage", FAMILY, "--config", "tiny.toml", "--run-dir", "run"]
+    assert main(["train", *flags, "--platform", "identical"]) == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("aerl: montage describes no processors: 4 identical processors, costs")
+    assert line.endswith("; change it with --processors")
+
+
+def test_machines_stay_where_a_spec_says_them(tmp_path: Path) -> None:
+    options = MachineOptions(platform="identical", processors=2)
+    own = "epigenomics?platform=related"
+    lists = [("montage", own, FAMILY, "suite:paper", str(tmp_path)), ("blast",)]
+    said = "platform=identical&processors=2"
+    assert with_machines(lists, options) == [
+        (f"montage?{said}", own, FAMILY, "suite:paper", f"{tmp_path}?{said}"),
+        (f"blast?{said}",),
+    ]
+    assert with_machines(lists, MachineOptions()) == lists
 
 
 @pytest.mark.parametrize("word", ["list", "family:list"])

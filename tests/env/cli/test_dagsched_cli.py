@@ -88,7 +88,7 @@ def test_schedule_writes_what_verify_accepts(capsys, tmp_path, instance_file):
 def test_schedule_all_writes_the_best(capsys, tmp_path):
     out_file = tmp_path / "s.json"
     code, out, _ = run(capsys, "schedule", "epigenomics", "--scheduler", "all", "--out", out_file)
-    instance = io.load(io.bundled("epigenomics"))
+    instance = io.load("epigenomics", platform=io.RandomPlatform())
     makespans = {name: scheduler(instance).makespan for name, scheduler in SCHEDULERS.items()}
     assert code == 0
     assert {line.split()[0] for line in out[1:-1]} == set(SCHEDULERS)

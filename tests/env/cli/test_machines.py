@@ -9,9 +9,20 @@ from hypothesis import strategies as st
 
 from dagsched_env import io
 from dagsched_env.cli import main
-from dagsched_env.cli.machines import KINDS, MachineOptions, read_problem
-from dagsched_env.errors import DAGSchedError
-from dagsched_env.platforms import PLATFORMS, Platform, RandomPlatform, ccr
+from dagsched_env.cli.machines import MachineFlags as MachineOptions
+from dagsched_env.cli.machines import read_problem
+from dagsched_env.errors import DAGSchedError, MachinesAssumedWarning
+from dagsched_env.io.machine_options import KINDS
+from dagsched_env.platforms import (
+    PLATFORMS,
+    Clustered,
+    CpuGpu,
+    Platform,
+    RandomPlatform,
+    Restricted,
+    Unrelated,
+    ccr,
+)
 from helpers import TESTS
 
 GRAPH = TESTS / "data" / "formats" / "weight_style.dot"
@@ -82,8 +93,8 @@ def test_every_command_that_reads_a_problem_takes_machines(capsys, tmp_path, mac
 
 def test_what_is_assumed_is_said_in_one_line(capsys):
     out, err = run(capsys, "info", GRAPH)
-    made = "4 unrelated processors drawn with seed 0, communication rescaled to CCR 1"
-    change = "--platform, --processors, --platform-seed, --ccr, or --machines FILE"
+    made = "4 unrelated processors (beta 0.5) drawn with seed 0, communication rescaled to CCR 1"
+    change = "--platform, --processors, --beta, --platform-seed, --ccr, or --machines FILE"
     assert err == [f"dagsched: {GRAPH} describes no processors: {made}; change it with {change}"]
     assert f"machines            {made}" in out
 
@@ -94,18 +105,23 @@ def test_what_is_assumed_is_said_in_one_line(capsys):
         (["--platform", "identical"], "4 identical processors, costs", "--processors"),
         (
             ["--processors", 3],
-            "3 unrelated processors drawn with seed 0, costs as in the file (CCR ",
-            "--platform, --platform-seed, --ccr",
+            "3 unrelated processors (beta 0.5) drawn with seed 0, costs as in the file (CCR ",
+            "--platform, --beta, --platform-seed, --ccr",
         ),
         (
             ["--platform", "cpu-gpu", "--processors", 3, "--bandwidth", 2],
-            "3 cpu-gpu processors drawn with seed 0, costs as in the file (bandwidth 2, CCR ",
-            "--platform-seed",
+            "3 cpu-gpu processors (gpus 1, acceleration 0.5..30) drawn with seed 0, costs as in",
+            "--gpus, --acceleration, --platform-seed",
+        ),
+        (
+            ["--platform", "clustered", "--processors", 6, "--clusters", 3, "--ccr", 1],
+            "6 clustered processors (beta 0.5, clusters 3, slowdown 10, latency_share 0.1) drawn",
+            "--beta, --slowdown, --platform-seed",
         ),
         (
             ["--ccr", 2],
-            "4 unrelated processors drawn with seed 0, communication rescaled to CCR 2",
-            "--platform, --processors, --platform-seed",
+            "4 unrelated processors (beta 0.5) drawn with seed 0, communication rescaled to CCR 2",
+            "--platform, --processors, --beta, --platform-seed",
         ),
     ],
 )
@@ -128,7 +144,7 @@ def test_the_line_names_the_options_that_are_left(capsys, options, made, change)
         ),
         (
             ["--platform", "related", "--processors", 3, "--platform-seed", 1, "--ccr", 0.5],
-            "3 related processors drawn with seed 1, communication rescaled to CCR 0.5",
+            "3 related processors (speeds 1..4) drawn with seed 1, communication rescaled to CCR",
         ),
     ],
 )
@@ -150,11 +166,35 @@ def test_info_states_the_machines_of_files(capsys, machine_file):
 # -- what is done --------------------------------------------------------------------------------
 
 
-def test_without_options_problems_are_those_of_load():
-    for path in (GRAPH, "montage", TESTS / "data" / "formats" / "four.stg"):
-        assert read_problem(str(path), MachineOptions()).instance == io.load(path)
-        stated = MachineOptions(platform="unrelated", processors=4, ccr=1, platform_seed=0)
-        assert read_problem(str(path), stated).instance == io.load(path)
+@pytest.mark.parametrize("path", [GRAPH, "montage", TESTS / "data" / "formats" / "four.stg"])
+def test_without_options_problems_are_those_of_load(path):
+    with pytest.warns(MachinesAssumedWarning):
+        instance = io.load(path)
+    assert read_problem(str(path), MachineOptions()).instance == instance
+    stated = MachineOptions(platform="unrelated", processors=4, beta=0.5, ccr=1, platform_seed=0)
+    assert stated.assumed == ()
+    assert read_problem(str(path), stated).instance == instance
+
+
+@pytest.mark.parametrize(
+    ("options", "platform"),
+    [
+        (["--platform", "unrelated", "--beta", 2], Unrelated(4, beta=2)),
+        (
+            ["--platform", "clustered", "--clusters", 4, "--slowdown", 3, "--beta", 0],
+            Clustered(Unrelated(4, beta=0), n_clusters=4, slowdown=3),
+        ),
+        (
+            ["--platform", "cpu-gpu", "--processors", 5, "--gpus", 3, "--acceleration", "2..8"],
+            CpuGpu(5, 3, (2, 8)),
+        ),
+        (["--platform", "cpu-gpu", "--acceleration", 4], CpuGpu(4, 1, (4, 4))),
+        (["--platform", "restricted", "--share", 0.1], Restricted(Unrelated(4), 0.1)),
+    ],
+)
+def test_options_of_a_kind_are_parameters_of_its_platform(capsys, tmp_path, options, platform):
+    run(capsys, "convert", GRAPH, tmp_path / "g.json", *options, "--ccr", 1)
+    assert io.load(tmp_path / "g.json") == platform(FLOW, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -246,6 +286,40 @@ def test_options_are_a_platform_for_load():
         (
             ["--machines", "m.json", "--processors", "2"],
             "--machines describes the processors: leave --processors out",
+        ),
+        (
+            ["--gpus", "1"],
+            "--gpus is for --platform cpu-gpu, not for unrelated processors: choose such a",
+        ),
+        (
+            ["--platform", "cpu-gpu", "--beta", "1"],
+            "--beta is for --platform clustered or restricted or unrelated, not for cpu-gpu",
+        ),
+        (["--speeds", "1,2", "--clusters", "2"], "--clusters is for --platform clustered, not fo"),
+        (
+            ["--platform", "cpu-gpu", "--gpus", "5"],
+            "--gpus is 5: write a number between 0 and 4",
+        ),
+        (
+            ["--platform", "cpu-gpu", "--acceleration", "fast"],
+            "--acceleration is 'fast': write a number or a range, as in 10 or 2..30",
+        ),
+        (
+            ["--platform", "cpu-gpu", "--acceleration", "3..2"],
+            "--acceleration is '3..2': write a number or a range",
+        ),
+        (["--beta", "3"], "--beta is 3: write a number between 0 and 2"),
+        (
+            ["--platform", "clustered", "--slowdown", "0.5"],
+            "--slowdown is 0.5: write a number between 1 and 1e+100",
+        ),
+        (
+            ["--platform", "clustered", "--clusters", "0"],
+            "--clusters is 0: write a number between 1 and 1024",
+        ),
+        (
+            ["--platform", "restricted", "--share", "2"],
+            "--share is 2: write a number between 0 and 1",
         ),
         (["--machines", "none.json"], "none.json: No such file or directory"),
     ],

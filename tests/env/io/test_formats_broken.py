@@ -8,6 +8,10 @@ from dagsched_env import Instance, io
 from dagsched_env.errors import DAGSchedError
 from helpers.broken_files import COUNT, Broken, broken_files
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::dagsched_env.errors.MachinesAssumedWarning"  # here machines do not matter
+)
+
 CORPUS = broken_files()
 
 

@@ -18,6 +18,10 @@ from helpers import TESTS
 from helpers.brute_force import optimum
 from helpers.isolation import BLOCK
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::dagsched_env.errors.MachinesAssumedWarning"  # here machines do not matter
+)
+
 SAMPLES = TESTS / "data" / "formats"
 INF = float("inf")
 UNIT = io.Platform([1], 1)

@@ -11,6 +11,10 @@ from dagsched_env import Instance, io
 from dagsched_env.errors import DAGSchedError, FormatError, InvalidInstanceError
 from dagsched_env.schedulers import heft
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::dagsched_env.errors.MachinesAssumedWarning"  # here machines do not matter
+)
+
 TRACE = {
     "name": "diamond",
     "schemaVersion": "1.5",

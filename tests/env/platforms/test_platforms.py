@@ -252,7 +252,7 @@ def test_bundled_traces_have_the_stated_sizes(name):
     readme = (io.bundled(name).parent / "README.md").read_text(encoding="utf-8")
     row = next(line for line in readme.splitlines() if line.startswith(f"| `{name}` "))
     file, n_tasks, n_edges = (row.split(" | ")[i].strip("`| ") for i in (1, 3, 4))
-    instance = io.load(name)
+    instance = io.load(name, platform=RandomPlatform())
     assert io.bundled(name).name == file
     assert (instance.n_tasks, instance.n_edges) == (int(n_tasks), int(n_edges))
 

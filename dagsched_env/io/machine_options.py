@@ -1,0 +1,350 @@
+"""What is said of the machines for a file that describes none, and one line that says it back.
+
+The same parameters stand on a command line (``--platform identical --processors 4``), behind a file
+in a SPEC (``graph.dot?platform=identical&processors=4``), and in Python
+(``MachineOptions(platform="identical", processors=4)``, a platform for ``load``).
+"""
+
+import dataclasses
+import inspect
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dagsched_env.errors import DAGSchedError
+from dagsched_env.instance import Instance
+from dagsched_env.io import machine_file
+from dagsched_env.io.numbers import LARGEST, MOST_MACHINES
+from dagsched_env.platforms import PLATFORMS, Platform, ccr
+from dagsched_env.platforms.altered import altered, rescaled
+from dagsched_env.workflow import Workflow
+
+__all__ = [
+    "DEFAULT_KIND",
+    "DEFAULT_SEED",
+    "KINDS",
+    "OF_KIND",
+    "PROCESSORS",
+    "MachineOptions",
+]
+
+KINDS = tuple(name.replace("_", "-") for name in PLATFORMS)
+PROCESSORS = 4
+NOTHING = "there is no {} to rescale: leave {} out"
+DEFAULT_KIND, DEFAULT_CCR, DEFAULT_SEED = "unrelated", 1.0, 0
+COUNTS = {"gpus": "n_gpus", "clusters": "n_clusters"}
+OF_KIND = ("beta", "gpus", "acceleration", "clusters", "slowdown", "share")
+"""Parameters that only some kinds of processors have."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class MachineOptions:
+    """The processors for a problem whose file describes none; with ``equip`` a platform.
+
+    Its costs stay as they are, unless ``ccr`` asks for another ratio. Where nothing is said, four
+    unrelated processors are drawn, and the communication is rescaled to CCR 1.
+
+    Args:
+        platform: the kind of processors for a file that describes none: unrelated, related,
+            identical, cpu-gpu, clustered or restricted; default: unrelated.
+        processors: their number; default: 4.
+        speeds: of related processors, one for each, as in 1,2,4; instead of a platform.
+        beta: how much costs differ between processors, 0 to 2, of unrelated, clustered and
+            restricted ones; default: 0.5.
+        gpus: how many of the processors are GPUs, of cpu-gpu; default: 1.
+        acceleration: of a GPU over a CPU, as in 10 or 2..30 (one drawn for each kind of task), of
+            cpu-gpu; default: 0.5..30.
+        clusters: number of clusters, of clustered processors; default: 2.
+        slowdown: of transfers between clusters over those within one, of clustered; default: 10.
+        share: of the processors, which can run a task, of restricted; default: 0.5.
+        bandwidth: units of data per unit of time between processors; default: 1.
+        latency: time before a transfer starts; default: 0.
+        ccr: rescale the communication to this ratio to computation; default: the costs of the
+            file, or 1 where no option says anything of the machines.
+        platform_seed: of processors that are drawn; default: 0.
+        machines: a machine file in JSON: names, speeds, links, who may run what.
+    """
+
+    platform: str | None = None
+    processors: int | None = None
+    speeds: str | None = None
+    beta: float | None = None
+    gpus: int | None = None
+    acceleration: str | None = None
+    clusters: int | None = None
+    slowdown: float | None = None
+    share: float | None = None
+    bandwidth: float | None = None
+    latency: float | None = None
+    ccr: float | None = None
+    platform_seed: int | None = None
+    machines: str | None = None
+
+    @staticmethod
+    def label(name: str) -> str:
+        """How a parameter is called in messages; on a command line it is an option."""
+        return name
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The parameters that are there, by name."""
+        fields = dataclasses.fields(MachineOptions)
+        values = {field.name: getattr(self, field.name) for field in fields}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def check(self) -> None:
+        """Refuse a value out of its range, and parameters that do not go together.
+
+        Raises:
+            DAGSchedError: the message names the parameters and what to write.
+        """
+        if self.platform is not None and self._kind not in PLATFORMS:
+            raise DAGSchedError(
+                f"{self.label('platform')} is {self.platform!r}: write one of {', '.join(KINDS)}"
+            )
+        self._check("processors", self.processors, 1, MOST_MACHINES)
+        self._check("beta", self.beta, 0, 2)
+        self._check("gpus", self.gpus, 0, self.processors or PROCESSORS)
+        self._check("clusters", self.clusters, 1, MOST_MACHINES)
+        self._check("slowdown", self.slowdown, 1, LARGEST)
+        self._check("share", self.share, 0, 1)
+        self._check("bandwidth", self.bandwidth, 1 / LARGEST, LARGEST)
+        self._check("latency", self.latency, 0, LARGEST)
+        self._check("ccr", self.ccr, 0, LARGEST)
+        self._check("platform_seed", self.platform_seed, 0, math.inf)
+        others = [name for name in self.given if name not in ("machines", "ccr")]
+        if self.machines is not None and others:
+            raise DAGSchedError(
+                f"{self.label('machines')} describes the processors: "
+                f"leave {self.label(others[0])} out"
+            )
+        self._check_speeds()
+        self._check_kind()
+        if self.platform_seed is not None and (self.speeds or self._kind == "identical"):
+            raise DAGSchedError(f"nothing is drawn: leave {self.label('platform_seed')} out")
+        if self.ccr is not None and (self.bandwidth, self.latency) != (None, None):
+            raise DAGSchedError(
+                f"{self.label('ccr')} rescales all communication: "
+                f"leave {self.label('bandwidth')} and {self.label('latency')} out"
+            )
+
+    def equip(self, workflow: Workflow) -> Instance:
+        """The workflow on these machines.
+
+        Raises:
+            DAGSchedError: as ``check``, the machine file cannot be used, or there is nothing to
+                rescale.
+        """
+        self.check()
+        if self.machines is not None:
+            return self.at_ccr(machine_file.load(self.machines).equip(workflow))
+        if self._speeds:
+            instance = self.at_ccr(Platform(self._speeds, 1.0).equip(workflow))
+        else:
+            instance = self._drawn(workflow)
+        return altered(
+            instance,
+            inv_bandwidth=instance.inv_bandwidth / (self.bandwidth or 1.0),
+            latency=instance.latency / (self.bandwidth or 1.0) + (self.latency or 0.0),
+        )
+
+    def keep(self, instance: Instance) -> Instance:
+        """An instance whose file describes its processors; only its CCR may be changed.
+
+        Raises:
+            DAGSchedError: other parameters are given, or there is nothing to rescale.
+        """
+        others = [name for name in self.given if name != "ccr"]
+        if others:
+            raise DAGSchedError(
+                f"the file describes its processors itself: leave {self.label(others[0])} out"
+            )
+        return self.at_ccr(instance)
+
+    def at_ccr(self, instance: Instance) -> Instance:
+        """The instance with its communication rescaled, where ``ccr`` asks for it.
+
+        Raises:
+            DAGSchedError: it has no communication, or no computation, to rescale.
+        """
+        if self.ccr is None:
+            return instance
+        now = ccr(instance)
+        if not 0 < now < math.inf:
+            what = "communication" if now == 0 else "computation"
+            raise DAGSchedError(NOTHING.format(what, self.label("ccr")))
+        return rescaled(instance, self.ccr / now)
+
+    # -- what is said ----------------------------------------------------------------------------
+
+    def statement(self, *instances: Instance) -> str:
+        """One line: where ``equip`` has put workflows, and what became of their costs."""
+        p = instances[0].n_processors
+        if self.machines is not None:
+            made = f"{p} processors of {self.machines}"
+        elif self.speeds:
+            made = f"{p} related processors of speeds {self.speeds}"
+        else:
+            kind = self.platform or DEFAULT_KIND
+            values = {**self._own, **self.given}
+            own = ", ".join(f"{name} {_shown(values[name])}" for name in self._own)
+            drawn = "" if self._kind == "identical" else f" drawn with seed {self._seed}"
+            made = f"{p} {kind} processors{f' ({own})' if own else ''}{drawn}"
+        return f"{made}, {self._costs(instances, self._ratio)}"
+
+    def statement_of_file(self, instance: Instance) -> str:
+        """One line on an instance whose file describes its processors."""
+        made = f"{instance.n_processors} processors as in the file"
+        return f"{made}, {self._costs([instance], self.ccr)}"
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """Parameters that change what was assumed; none where all was said."""
+        if self.machines is not None or self.speeds:
+            return ()
+        drawn = self._kind != "identical"
+        missing = {
+            "platform": self.platform is None,
+            "processors": self.processors is None,
+            **{name: getattr(self, name) is None for name in self._own if name in OF_KIND},
+            "platform_seed": drawn and self.platform_seed is None,
+            "ccr": drawn and (self.ccr, self.bandwidth, self.latency) == (None, None, None),
+        }
+        return tuple(name for name, there in missing.items() if there)
+
+    def _costs(self, instances: Sequence[Instance], wanted: float | None) -> str:
+        if wanted is not None:
+            return f"communication rescaled to CCR {wanted:g}"
+        link = "" if self.bandwidth is None else f"bandwidth {self.bandwidth:g}, "
+        link += "" if self.latency is None else f"latency {self.latency:g}, "
+        ratios = [ccr(instance) for instance in instances]
+        shown = dict.fromkeys(f"{ratio:.4g}" for ratio in (min(ratios), max(ratios)))
+        return f"costs as in the file ({link}CCR {' to '.join(shown)})"
+
+    # -- how it is done --------------------------------------------------------------------------
+
+    @property
+    def _kind(self) -> str | None:
+        return None if self.platform is None else _plain(self.platform)
+
+    @property
+    def _own(self) -> dict[str, Any]:
+        """Parameters of the kind of processors → default."""
+        return _parameters(self._kind or DEFAULT_KIND)
+
+    @property
+    def _seed(self) -> int:
+        return DEFAULT_SEED if self.platform_seed is None else self.platform_seed
+
+    @property
+    def _ratio(self) -> float | None:
+        """The ratio to rescale to; None: the costs of the file stay."""
+        return self.ccr if self.given else DEFAULT_CCR
+
+    @property
+    def _speeds(self) -> list[float]:
+        """The speeds as numbers; none where they are not given."""
+        if self.speeds is None:
+            return []
+        numbers = self._numbers(
+            "speeds", self.speeds, ",", "write numbers with commas, as in 1,2,4"
+        )
+        for number in numbers:
+            self._check("speeds", number, 1 / LARGEST, LARGEST)
+        return numbers
+
+    @property
+    def _acceleration(self) -> tuple[float, float]:
+        """Lowest and highest."""
+        text = self.acceleration or ""
+        remedy = "write a number or a range, as in 10 or 2..30"
+        numbers = self._numbers("acceleration", text, "..", remedy)
+        low, high = numbers[0], numbers[-1]
+        if len(numbers) > 2 or not 1 / LARGEST <= low <= high <= LARGEST:
+            raise DAGSchedError(f"{self.label('acceleration')} is {text!r}: {remedy}")
+        return low, high
+
+    def _drawn(self, workflow: Workflow) -> Instance:
+        """The workflow on processors of a kind; its data stays, unless a CCR is wanted."""
+        ratio = self._ratio
+        own = {name: self.given[name] for name in self._own if name in self.given}
+        if "acceleration" in own:
+            own["acceleration"] = self._acceleration
+        platform = PLATFORMS[self._kind or DEFAULT_KIND](
+            n_processors=self.processors or PROCESSORS,
+            ccr=DEFAULT_CCR if ratio is None else ratio,
+            **{COUNTS.get(name, name): value for name, value in own.items()},
+        )
+        instance = platform(workflow, np.random.default_rng(self._seed))
+        if self.ccr is not None and not workflow.data.any():
+            raise DAGSchedError(NOTHING.format("communication", self.label("ccr")))
+        if ratio is not None or not workflow.data.any():
+            return instance
+        largest = instance.data.max()  # 0 where no task takes any time
+        factor = workflow.data.max() / largest if largest > 0 else 0.0
+        return altered(instance, data=workflow.data, latency=instance.latency * factor)
+
+    # -- what is refused -------------------------------------------------------------------------
+
+    def _check_speeds(self) -> None:
+        speeds = self._speeds
+        if speeds and self._kind not in (None, "related"):
+            raise DAGSchedError(
+                f"{self.label('speeds')} are those of related processors: "
+                f"leave {self.label('platform')} {self.platform} out"
+            )
+        if speeds and self.processors not in (None, len(speeds)):
+            raise DAGSchedError(
+                f"{self.label('speeds')} has {len(speeds)} values, but {self.label('processors')} "
+                f"is {self.processors}: write one speed for each processor"
+            )
+
+    def _check_kind(self) -> None:
+        """Refuse parameters of another kind of processors."""
+        kind = "related" if self.speeds else self._kind or DEFAULT_KIND
+        for name in OF_KIND:
+            if name in self.given and name not in _parameters(kind):
+                homes = [shown for shown in KINDS if name in _parameters(_plain(shown))]
+                raise DAGSchedError(
+                    f"{self.label(name)} is for {self.label('platform')} {' or '.join(homes)}, not "
+                    f"for {kind.replace('_', '-')} processors: choose such a platform, or leave "
+                    f"{self.label(name)} out"
+                )
+        if self.acceleration is not None:
+            self._acceleration  # noqa: B018 - raises if it cannot be read
+
+    def _check(self, name: str, value: float | None, least: float, most: float) -> None:
+        """Refuse a number out of its range."""
+        if value is not None and not least <= value <= most:
+            limits = f">= {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
+            raise DAGSchedError(f"{self.label(name)} is {value:g}: write a number {limits}")
+
+    def _numbers(self, name: str, text: str, separator: str, remedy: str) -> list[float]:
+        try:
+            return [float(word) for word in text.split(separator)]
+        except ValueError:
+            raise DAGSchedError(f"{self.label(name)} is {text!r}: {remedy}") from None
+
+
+def _plain(kind: str) -> str:
+    """The name in ``PLATFORMS``."""
+    return kind.replace("-", "_")
+
+
+def _parameters(kind: str) -> dict[str, Any]:
+    """Parameters that a kind of processors has of its own → their defaults."""
+    found = inspect.signature(PLATFORMS[kind]).parameters
+    return {
+        name.removeprefix("n_"): parameter.default
+        for name, parameter in found.items()
+        if name not in ("n_processors", "n_cpus", "ccr")
+    }
+
+
+def _shown(value: Any) -> str:
+    """As it is written: ``0.5``, ``2..30``."""
+    if isinstance(value, tuple):
+        return "..".join(f"{number:g}" for number in value)
+    return value if isinstance(value, str) else f"{value:g}"

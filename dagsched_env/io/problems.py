@@ -1,0 +1,180 @@
+"""Problems in files, on machines of choice; what is assumed of these is never silent."""
+
+import warnings
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from dagsched_env.errors import DAGSchedError, FormatError, MachinesAssumedWarning
+from dagsched_env.instance import Instance
+from dagsched_env.io import machine_file
+from dagsched_env.io.csv_trio import COMPUTATION
+from dagsched_env.io.formats import FORMATS, by_suffix
+from dagsched_env.io.machine_options import MachineOptions
+from dagsched_env.io.recognise import check_name, recognise
+from dagsched_env.io.source import Source, named
+from dagsched_env.io.traces import BUNDLED, bundled
+from dagsched_env.workflow import Workflow
+
+__all__ = [
+    "Equips",
+    "Problem",
+    "assumption",
+    "read",
+    "read_folder",
+    "read_problem",
+    "warn_assumed",
+]
+
+
+class Equips(Protocol):
+    """Turns a workflow into an instance: ``Platform``, ``RandomPlatform``, ``MachineOptions``, or
+    your own class."""
+
+    def equip(self, workflow: Workflow) -> Instance: ...
+
+
+class Problem(NamedTuple):
+    """An instance from a file."""
+
+    path: str
+    """The file, or the name of a bundled trace."""
+    instance: Instance
+    bare: bool
+    """Whether the file describes no processors, so that they come from elsewhere."""
+
+
+def read(path: str | PathLike[str], *, format: str | None = None) -> Instance | Workflow:
+    """What a file holds: an instance where it describes its processors, else a workflow.
+
+    ``path``, ``format`` and errors are those of ``dagsched_env.io.load``.
+    """
+    bundle = str(path) in BUNDLED and not Path(path).exists()
+    source = Source(bundled(str(path)) if bundle else Path(path))
+    with named(path):
+        if format is not None:
+            check_name(format)
+        found = FORMATS[format or recognise(source)]
+        if found.read is None:
+            raise DAGSchedError(f"{found.title} is only written: read the file it was made from")
+        return found.read(source)
+
+
+def read_problem(
+    path: str | PathLike[str], platform: Equips, *, format: str | None = None
+) -> Problem:
+    """A problem, put on the platform where its file describes no processors.
+
+    Args:
+        path: as of ``dagsched_env.io.load``.
+        platform: the processors for such a file.
+        format: as of ``dagsched_env.io.load``.
+
+    Raises:
+        DAGSchedError: as of ``dagsched_env.io.load``; a platform for a file that has its own.
+        OSError: the file cannot be read.
+    """
+    content = read(path, format=format)
+    with named(path):
+        if isinstance(content, Workflow):
+            return Problem(str(path), platform.equip(content), bare=True)
+        if isinstance(platform, MachineOptions):
+            return Problem(str(path), platform.keep(content), bare=False)
+        raise DAGSchedError("the file describes its processors itself: leave platform out")
+
+
+def read_folder(path: str | PathLike[str], platform: Equips) -> list[Problem]:
+    """All problems in a folder, see ``dagsched_env.io.load_folder``.
+
+    Raises:
+        DAGSchedError: nothing can be read, or the platform is for none of the files.
+        OSError: the folder or a file cannot be read.
+    """
+    folder = Path(path)
+    if _is_csv(folder):
+        return [read_problem(folder, platform)]
+    entries = sorted(folder.iterdir(), key=lambda entry: entry.name)
+    found = [(entry, _read_entry(entry)) for entry in entries]
+    problems = [
+        _put_on(entry, content, platform) for entry, content in found if content is not None
+    ]
+    if not problems:
+        raise DAGSchedError(f"{path}: no file in this folder can be read as an instance")
+    if isinstance(platform, MachineOptions) and not any(problem.bare for problem in problems):
+        with named(path):
+            platform.keep(problems[0].instance)
+    return problems
+
+
+def assumption(problems: Sequence[Problem], options: MachineOptions) -> str:
+    """One line: which files describe no processors, and where they are put; empty if all do."""
+    bare = [problem for problem in problems if problem.bare]
+    if not bare or not options.assumed:
+        return ""
+    who = f"{bare[0].path} describes"
+    if len(bare) > 1:
+        files = "1 other file" if len(bare) == 2 else f"{len(bare) - 1} other files"
+        who = f"{bare[0].path} and {files} describe"
+    return f"{who} no processors: {options.statement(*(problem.instance for problem in bare))}"
+
+
+def warn_assumed(
+    problems: Sequence[Problem], options: MachineOptions, remedy: str, *, stacklevel: int = 1
+) -> None:
+    """Warn where processors were assumed; once for all the problems.
+
+    Args:
+        problems: read with these options.
+        options: what was said of the machines.
+        remedy: what the caller is to write instead.
+        stacklevel: 1 for the caller of this function, 2 for its caller, and so on.
+    """
+    fact = assumption(problems, options)
+    if fact:
+        warning = MachinesAssumedWarning(fact, options.assumed, remedy)
+        warnings.warn(warning, stacklevel=stacklevel + 1)
+
+
+def machine_files(path: str | PathLike[str]) -> list[Path]:
+    """The machine files in a folder, sorted; they are no problems."""
+    return sorted(entry for entry in Path(path).glob("*.json") if _is_machine_file(entry))
+
+
+def _put_on(path: Path, content: Instance | Workflow, platform: Equips) -> Problem:
+    """A file of a folder: it keeps its processors if it describes them."""
+    with named(path):
+        if isinstance(content, Workflow):
+            return Problem(str(path), platform.equip(content), bare=True)
+        kept = platform.at_ccr(content) if isinstance(platform, MachineOptions) else content
+        return Problem(str(path), kept, bare=False)
+
+
+def _read_entry(path: Path) -> Instance | Workflow | None:
+    """A file or CSV directory in a folder; None where it is to be left out."""
+    if path.name.startswith(".") or (path.is_dir() and not _is_csv(path)):
+        return None
+    promised = by_suffix(path.name)
+    if promised is not None and FORMATS[promised].read is None:
+        return None
+    if promised == "csv" and not path.is_dir():  # a single table is no problem
+        return None
+    if promised == "json" and _is_machine_file(path):
+        return None
+    try:
+        return read(path)
+    except FormatError:
+        if promised is None:
+            return None
+        raise
+
+
+def _is_csv(path: Path) -> bool:
+    return path.is_dir() and (by_suffix(path.name) == "csv" or (path / COMPUTATION).exists())
+
+
+def _is_machine_file(path: Path) -> bool:
+    try:
+        return machine_file.recognises(Source(path).json)
+    except (FormatError, OSError):
+        return False

@@ -1,0 +1,87 @@
+"""Problems of files on machines: what is assumed is said once, and how to say it oneself."""
+
+import json
+import warnings
+from pathlib import Path
+
+import pytest
+
+from dagsched_env import io
+from dagsched_env.errors import DAGSchedError, MachinesAssumedWarning
+from dagsched_env.instance import Instance
+from dagsched_env.platforms import Platform, RandomPlatform
+from helpers import TESTS
+
+GRAPH = TESTS / "data" / "formats" / "weight_style.dot"
+FLOW = io.read(GRAPH)
+MADE = "4 unrelated processors (beta 0.5) drawn with seed 0, communication rescaled to CCR 1"
+IDENTICAL = io.MachineOptions(platform="identical", processors=2)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two graphs without machines, an instance, and a machine file."""
+    for name in ("a.dot", "b.dot"):
+        (tmp_path / name).write_bytes(GRAPH.read_bytes())
+    io.save(Instance([[1, 2]], [], [], name="own"), tmp_path / "own.json")
+    machines = {"format": "dagsched-machines", "processors": [{"name": "x"}, {"name": "y"}]}
+    (tmp_path / "cluster.json").write_text(json.dumps(machines))
+    return tmp_path
+
+
+def test_load_says_what_it_assumes_and_which_argument_changes_it() -> None:
+    with pytest.warns(MachinesAssumedWarning) as caught:
+        assert io.load(GRAPH) == RandomPlatform().equip(FLOW)  # type: ignore[arg-type]
+    (warning,) = caught
+    assert warning.filename == __file__
+    assert str(warning.message).startswith(f"{GRAPH} describes no processors: {MADE}; pass platf")
+    for remedy in ('MachineOptions(platform="identical", processors=4)', "RandomPlatform()"):
+        assert remedy in str(warning.message)
+
+
+def test_the_same_file_is_warned_of_once() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            io.load(GRAPH)
+    assert len(caught) == 1
+
+
+@pytest.mark.parametrize(
+    "platform", [RandomPlatform(), Platform([1], 1), IDENTICAL, io.MachineOptions(processors=2)]
+)
+def test_a_platform_silences_load(platform: io.Equips) -> None:
+    assert io.load(GRAPH, platform=platform).n_tasks == 6
+
+
+def test_files_with_their_own_processors_are_no_reason_to_warn(folder: Path) -> None:
+    io.load(folder / "own.json")
+    with pytest.raises(DAGSchedError, match=r"own\.json: .* itself: leave platform out"):
+        io.load(folder / "own.json", platform=IDENTICAL)
+    with pytest.raises(DAGSchedError, match=r"own\.json: .* itself: leave platform out"):
+        io.load(folder / "own.json", platform=RandomPlatform())
+
+
+def test_a_folder_is_warned_of_once_and_its_machine_file_is_no_problem(folder: Path) -> None:
+    with pytest.warns(MachinesAssumedWarning) as caught:
+        instances = io.load_folder(folder)
+    assert [i.n_processors for i in instances] == [4, 4, 2]
+    (warning,) = caught
+    who = f"{folder / 'a.dot'} and 1 other file describe no processors: {MADE}"
+    assert str(warning.message).startswith(who)
+    assert f'load_machines("{folder / "cluster.json"}")' in str(warning.message)
+
+
+def test_a_folder_on_machines_of_choice(folder: Path) -> None:
+    for platform in (IDENTICAL, io.load_machines(folder / "cluster.json")):
+        instances = io.load_folder(folder, platform=platform)
+        assert instances[0].comp.tolist() == platform.equip(FLOW).comp.tolist()  # type: ignore[arg-type]
+        assert instances[2] == io.load(folder / "own.json")
+
+
+def test_machines_for_a_folder_that_needs_none(folder: Path) -> None:
+    for name in ("a.dot", "b.dot"):
+        (folder / name).unlink()
+    assert len(io.load_folder(folder)) == 1
+    with pytest.raises(DAGSchedError, match="describes its processors itself: leave platform out"):
+        io.load_folder(folder, platform=IDENTICAL)
