@@ -5,17 +5,19 @@ from typing import Any, TypeVar, cast
 
 import numba
 
+from dagsched_env.kernels.machine_code import keep_in_temporary_directory
+
 __all__ = ["borrowing", "embedded", "inlined", "kernel", "summing"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-BORROWING: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
+BORROWING: dict[str, Any] = {"nogil": True, "_nrt": False}
 """``_nrt`` is an option of numba that its manual does not mention: no reference counts."""
 
 
 def kernel(function: Function) -> Function:
     """Compile on first call, cache the machine code on disk, and release the GIL while running."""
-    return cast(Function, numba.njit(cache=True, nogil=True)(function))
+    return _compiled(function, nogil=True)
 
 
 def borrowing(function: Function) -> Function:
@@ -25,7 +27,7 @@ def borrowing(function: Function) -> Function:
     kernel must not allocate, which the compiler checks. It must not call a function that returns a
     new array either, which the compiler does not check: the array would never be freed.
     """
-    return cast(Function, numba.njit(**BORROWING)(function))
+    return _compiled(function, **BORROWING)
 
 
 def embedded(function: Function) -> Function:
@@ -33,7 +35,7 @@ def embedded(function: Function) -> Function:
 
     For the steps of a long loop: to pass structs of sixty arrays takes 0.1 µs a call.
     """
-    return cast(Function, numba.njit(**BORROWING, forceinline=True)(function))
+    return _compiled(function, **BORROWING, forceinline=True)
 
 
 def inlined(function: Function) -> Function:
@@ -52,4 +54,16 @@ def summing(function: Function) -> Function:
     kind of processor to another.
     """
     reordering = {"reassoc", "nsz"}
-    return cast(Function, numba.njit(cache=True, nogil=True, fastmath=reordering)(function))
+    return _compiled(function, nogil=True, fastmath=reordering)
+
+
+def _compiled(function: Function, **options: Any) -> Function:
+    """Compile on first call; the machine code is kept on disk, wherever that is possible."""
+    try:
+        return cast(Function, numba.njit(cache=True, **options)(function))
+    except RuntimeError:  # neither the folder of the kernel nor the home can be written
+        try:
+            keep_in_temporary_directory()
+        except OSError:
+            return cast(Function, numba.njit(**options)(function))
+        return cast(Function, numba.njit(cache=True, **options)(function))
