@@ -32,6 +32,7 @@ from aerl_trainer.solver import solve as solve_instance
 from aerl_trainer.training import TrainingResult
 from aerl_trainer.training import train as run_training
 from dagsched_env import io, specs
+from dagsched_env.cli.compilation import announced_compilation
 from dagsched_env.cli.machines import MachineFlags, assumptions_on_stderr, read_problem
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
@@ -64,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"aerl {__version__}")
         return 0
     try:
-        with assumptions_on_stderr("aerl"):
+        with assumptions_on_stderr("aerl"), announced_compilation("aerl"):
             app.cli(
                 prog="aerl",
                 description="AERL-DS: search and learning for DAG scheduling. "

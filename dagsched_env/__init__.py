@@ -24,7 +24,8 @@ Modules and packages in reading order; each imports only from those before it:
 - the environment: ``sources`` (where the problems come from), ``observation``, ``env``, ``vector``
   (many environments at once), ``sb3`` (for Stable-Baselines3);
 - experiments: ``exact`` (CP-SAT), ``adversarial`` (instances on which a scheduler fails),
-  ``compare``, ``testing`` (checks for your own parts), ``cli`` (the command ``dagsched``).
+  ``compare``, ``testing`` (checks for your own parts), ``warm_up`` (compiles all kernels
+  beforehand), ``cli`` (the command ``dagsched``).
 """
 
 from importlib.metadata import PackageNotFoundError, version

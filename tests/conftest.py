@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from dagsched_env.cli import compilation
 from dagsched_env.instance import Instance
 from helpers.oracles import paper_instance
 
@@ -28,6 +29,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads wait for each o
 settings.register_profile("reproducible", deadline=None, derandomize=True, max_examples=60)
 settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "reproducible"))
+
+
+@pytest.fixture(autouse=True)
+def quiet_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether a command has to compile depends on the tests before it."""
+    monkeypatch.setattr(compilation, "announce", lambda program: None)
 
 
 @pytest.fixture(scope="session")

@@ -17,12 +17,9 @@ from aerl_trainer.replay import PrioritizedReplay, RowStore
 from aerl_trainer.search.alone import search_alone
 from aerl_trainer.search.prefix import fix_prefix
 from aerl_trainer.search.trajectories import complete_by_network, sample_trajectories
-from dagsched_env.bounds import lower_bounds
-from dagsched_env.env import DAGSchedEnv
 from dagsched_env.generators import TopcuogluGenerator
-from dagsched_env.schedulers import SCHEDULERS, SEARCHERS
 from dagsched_env.simulator import State
-from dagsched_env.vector import DAGSchedVectorEnv
+from dagsched_env.warm_up import warm_up as warm_up_environment
 
 __all__ = ["warm_up"]
 
@@ -34,13 +31,7 @@ def warm_up() -> None:
     config = dataclasses.replace(config, search=search)
     rng = np.random.default_rng(0)
     instance = TopcuogluGenerator(n_tasks=6, n_processors=2)(rng)
-    for name, scheduler in SCHEDULERS.items():
-        scheduler(instance, **({"max_evaluations": 200} if name in SEARCHERS else {}))
-    lower_bounds(instance)
-    float(instance.lower_bound)  # computed when it is first asked for
-    for environment in (DAGSchedEnv(instance), DAGSchedVectorEnv(instance, num_envs=2)):
-        _, info = environment.reset(seed=0)
-        environment.step(info["action_mask"].argmax(axis=-1))
+    warm_up_environment()
     evaluator = TorchEvaluator(Network(config.network))
     job = SearchJob(0, instance, seed=0)
     tree, _ = search_alone(job, evaluator, search, rollout_weight=1.0, explore=True)

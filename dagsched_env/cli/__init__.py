@@ -10,7 +10,8 @@ In reading order:
 - ``inspection``: ``dagsched info`` and ``dagsched verify``;
 - ``scheduling``: ``dagsched schedule`` and ``dagsched plot``;
 - ``comparison``: ``dagsched compare``;
-- ``files``: ``dagsched generate`` and ``dagsched convert``.
+- ``files``: ``dagsched generate`` and ``dagsched convert``;
+- ``compilation``: ``dagsched warm-up``, and the line that says that a command compiles.
 """
 
 import argparse
@@ -18,7 +19,8 @@ import sys
 from collections.abc import Sequence
 
 from dagsched_env import __version__
-from dagsched_env.cli import comparison, files, inspection, scheduling
+from dagsched_env.cli import comparison, compilation, files, inspection, scheduling
+from dagsched_env.cli.compilation import announced_compilation
 from dagsched_env.errors import DAGSchedError
 
 __all__ = ["main"]
@@ -37,6 +39,7 @@ EXAMPLES = """examples:
   dagsched compare --suite heldout --schedulers heft --checkpoint runs/first
   dagsched generate cholesky tiles=6 --processors 8 --ccr 2 --seed 7 --out instance.json
   dagsched convert instance.json instance.dot
+  dagsched warm-up
 
 exit codes: 0 done, 2 wrong usage or bad input (one line on stderr), 130 interrupted"""
 
@@ -53,7 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = _parser().parse_args(argv)
     try:
-        arguments.run(arguments)
+        with announced_compilation("dagsched"):
+            arguments.run(arguments)
     except (DAGSchedError, OSError, UnicodeEncodeError) as error:
         print(f"dagsched: error: {_one_line(error)}", file=sys.stderr)
         return EXIT_ERROR
@@ -77,6 +81,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"dagsched {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for module in (inspection, scheduling, comparison, files):
+    for module in (inspection, scheduling, comparison, files, compilation):
         module.add_commands(commands)
     return parser

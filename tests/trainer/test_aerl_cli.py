@@ -80,7 +80,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     command += ["--set", "learner.learning_rate=0.002", "search.noise_fraction=0"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stderr == ""
+    assert done.stderr in ("", "aerl: compiling kernels, once; later commands start at once\n")
     return folder / "run", done.stdout
 
 
