@@ -14,14 +14,16 @@ Modules and packages in reading order; each imports only from those before it:
 - what users call: ``solver``, ``evaluation``, ``training``, ``launch`` (a run on any problems),
   ``baselines``, ``cli``.
 
-The names below are loaded on first use: child processes import this package too, and most of them
-need no torch.
+All of these, and the names below, are attributes that are loaded on first use: child processes
+import this package too, and most of them need no torch.
 """
 
 import importlib
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from dagsched_env import __version__
+from dagsched_env.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from aerl_trainer.config import Config
@@ -52,6 +54,23 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    """One of the names above, or a module of this package.
+
+    Raises:
+        MissingExtraError: it needs a package that is not installed; the message says what to do.
+    """
+    if name in _HOMES:
+        return getattr(_load(_HOMES[name]), name)
+    if name.startswith("_") or find_spec(f"{__name__}.{name}") is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    return _load(f"{__name__}.{name}")
+
+
+def _load(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package in (__name__, "dagsched_env"):
+            raise
+        raise MissingExtraError(package, "trainer") from None

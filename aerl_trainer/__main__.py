@@ -7,16 +7,23 @@ command line before it is asked to.
 import os
 import sys
 
+from dagsched_env.errors import MissingExtraError
+
 __all__ = ["main"]
+
+EXIT_ERROR = 2
 
 
 def main() -> int:
-    """Run the command line; returns the exit code."""
+    """Run the command line; returns the exit code, 2 where the extra ``trainer`` is missing."""
     # Networks this small gain nothing from threads, and on a busy machine lose a hundredfold.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    from aerl_trainer.cli import main as run
-
-    return run()
+    try:
+        from aerl_trainer import cli
+    except MissingExtraError as error:
+        print(f"aerl: error: {error}", file=sys.stderr)
+        return EXIT_ERROR
+    return cli.main()
 
 
 if __name__ == "__main__":

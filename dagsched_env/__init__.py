@@ -11,7 +11,8 @@ Importing this package registers the Gymnasium environment ``DAGSched-v0``::
 ``SCHEDULERS`` the classic algorithms; ``dagsched_env.io`` reads files, ``dagsched_env.generators``
 draws random problems.
 
-Modules and packages in reading order; each imports only from those before it:
+Modules and packages in reading order; each imports only from those before it. All are attributes
+of this package, loaded on first use:
 
 - the problem: ``errors``, ``kernels`` (numeric code, compiled by numba), ``parameters`` (what a
   family draws for each instance), ``workflow`` (a task graph without processors), ``instance``,
@@ -28,7 +29,10 @@ Modules and packages in reading order; each imports only from those before it:
   beforehand), ``cli`` (the command ``dagsched``).
 """
 
+import importlib
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from types import ModuleType
 
 import gymnasium
 
@@ -75,3 +79,10 @@ if "DAGSched-v0" not in gymnasium.registry:
         entry_point="dagsched_env.env:DAGSchedEnv",
         vector_entry_point="dagsched_env.vector:DAGSchedVectorEnv",
     )
+
+
+def __getattr__(name: str) -> ModuleType:
+    """A module of this package."""
+    if name.startswith("_") or find_spec(f"{__name__}.{name}") is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return importlib.import_module(f"{__name__}.{name}")

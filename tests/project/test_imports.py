@@ -1,9 +1,13 @@
 """dagsched_env alone: without the optional packages, without compiling, without side effects."""
 
+import importlib
+import re
 import subprocess
 import sys
 
-from helpers.isolation import BLOCK
+import pytest
+
+from helpers.isolation import BLOCK, WITHOUT_TORCH
 
 
 def run(code: str) -> str:
@@ -93,6 +97,73 @@ rgb_array(dagsched_env.Schedule([0], [0.0], [1.0]))
 assert "matplotlib.pyplot" not in sys.modules
 """
     )
+
+
+@pytest.mark.parametrize("package", ["dagsched_env", "aerl_trainer"])
+def test_what_the_docstring_names_is_an_attribute(package: str) -> None:
+    """Each in a process of its own: what one of them imports must not help the next."""
+    text = importlib.import_module(package).__doc__ or ""
+    found = re.findall(r"``(\w+)``", text.partition("in reading order")[2])
+    names = [name for name in found if name != "dagsched"]  # the command
+    assert len(names) >= 20
+    code = f"""
+import os, {package}
+if {package!r} == "aerl_trainer":
+    import torch  # once
+for name in {names!r}:
+    child = os.fork()
+    if child == 0:
+        found = getattr({package}, name).__name__ == {package!r} + "." + name
+        os._exit(0 if found else 1)
+    if os.waitpid(child, 0)[1] != 0:
+        print(name)
+"""
+    assert run(code) == ""
+
+
+@pytest.mark.parametrize("package", ["dagsched_env", "aerl_trainer"])
+def test_other_attributes_are_none(package: str) -> None:
+    module = importlib.import_module(package)
+    with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'ioo'"):
+        module.ioo  # noqa: B018
+    assert not hasattr(module, "__wrapped__")
+
+
+def test_modules_wait_for_their_first_use() -> None:
+    code = "assert 'dagsched_env.io' not in sys.modules; print(dagsched_env.io.load.__name__)"
+    assert run(f"import sys, dagsched_env; {code}") == "load\n"
+
+
+@pytest.mark.parametrize("name", ["solve", "train", "load_policy", "solver", "cli"])
+def test_the_trainer_without_its_extra_says_what_to_install(name: str) -> None:
+    code = (
+        WITHOUT_TORCH
+        + f"""
+try:
+    from aerl_trainer import {name}
+except ImportError as error:
+    print(type(error).__name__, error)
+"""
+    )
+    found = run(code)
+    assert found.startswith("MissingExtraError this feature needs '")
+    assert found.endswith("install it with  pip install 'aerl-ds[trainer]'\n")
+
+
+def test_the_search_needs_no_torch() -> None:
+    assert run(WITHOUT_TORCH + "from aerl_trainer import policy, search; print(search.__name__)")
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["solve", "montage"], ["warm-up"]])
+def test_aerl_without_its_extra_is_one_line(arguments: list[str]) -> None:
+    code = WITHOUT_TORCH + "from aerl_trainer.__main__ import main; sys.exit(main())"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("aerl: error: this feature needs '")
+    assert line.endswith("install it with  pip install 'aerl-ds[trainer]'")
 
 
 def test_public_names_exist_and_are_sorted() -> None:
