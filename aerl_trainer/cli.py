@@ -34,6 +34,7 @@ from aerl_trainer.training import train as run_training
 from dagsched_env import io, specs
 from dagsched_env.cli.compilation import announced_compilation
 from dagsched_env.cli.machines import MachineFlags, assumptions_on_stderr, read_problem
+from dagsched_env.cli.outputs import CHARTS, JSON, check_output
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_text
@@ -153,6 +154,7 @@ def evaluate(
         out: write the table to this file.
         machines: for files that describe no processors.
     """
+    check_output("--json", out, JSON)
     policy = load_policy(checkpoint)
     (chosen_specs,) = with_machines([instances], machines)
     problems = listed(chosen_specs, count=count, seed=seed)
@@ -191,6 +193,8 @@ def solve(
         gantt: write a Gantt chart as PNG, SVG, PDF or HTML.
         machines: for a file that describes no processors.
     """
+    check_output("--out", out, JSON)
+    check_output("--gantt", gantt, CHARTS)
     instance, _ = read_problem(file, machines, program="aerl")
     result = solve_instance(
         instance,

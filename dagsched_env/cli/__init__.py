@@ -3,6 +3,7 @@
 In reading order:
 
 - ``arguments``: what the commands share;
+- ``outputs``: files to be written, checked before the work;
 - ``machines``: the machines of a problem whose file describes none;
 - ``progress``: a progress bar on a terminal;
 - ``policies``: trained policies as schedulers;

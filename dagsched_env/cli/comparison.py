@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from dagsched_env import compare, suites
 from dagsched_env.cli.arguments import Commands, add_command
+from dagsched_env.cli.outputs import PICTURES, TABLES, check_output
 from dagsched_env.cli.policies import POLICIES, add_checkpoint, read_policies
 from dagsched_env.cli.progress import bar
 from dagsched_env.cli.schedulers import CP_SAT, NAMES, add_time_limit, choose
@@ -68,6 +69,8 @@ def add_commands(commands: Commands) -> None:
 
 
 def _compare(arguments: argparse.Namespace) -> None:
+    check_output("--csv", arguments.csv, TABLES)
+    check_output("--png", arguments.png, PICTURES)
     instances = _instances(arguments.suite, arguments.limit)
     best_known = arguments.reference == "best-known"
     reference = BEST_KNOWN if best_known else arguments.reference

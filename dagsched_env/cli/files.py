@@ -9,6 +9,7 @@ from dagsched_env import io, specs
 from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command, seed
 from dagsched_env.cli.inspection import read_schedule
 from dagsched_env.cli.machines import add_machines, machine_flags, read_problem
+from dagsched_env.cli.outputs import check_instance_output
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.generators import GENERATORS
 from dagsched_env.platforms import PLATFORMS
@@ -92,6 +93,7 @@ def _describe(name: str) -> str:
 
 
 def _convert(arguments: argparse.Namespace) -> None:
+    check_instance_output("OUT", arguments.target, arguments.target_format)
     options = machine_flags(arguments)
     instance, _ = read_problem(arguments.source, options, format=arguments.source_format)
     schedule = read_schedule(arguments.schedule, instance) if arguments.schedule else None
@@ -108,6 +110,7 @@ def _generate(arguments: argparse.Namespace) -> None:
         return
     if arguments.out is None:
         raise DAGSchedError("--out is missing: name the file to write")
+    check_instance_output("--out", arguments.out)
     family = specs.make_family(arguments.family, _settings(arguments))
     instance = family(np.random.default_rng(arguments.seed))
     io.save(instance, arguments.out)

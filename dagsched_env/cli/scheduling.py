@@ -7,6 +7,7 @@ from dagsched_env import render
 from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command
 from dagsched_env.cli.inspection import read_schedule
 from dagsched_env.cli.machines import add_machines, machine_flags, read_problem
+from dagsched_env.cli.outputs import CHARTS, JSON, check_output
 from dagsched_env.cli.policies import POLICIES, add_checkpoint, read_policies
 from dagsched_env.cli.progress import bar
 from dagsched_env.cli.schedulers import CP_SAT, NAMES, add_time_limit, choose
@@ -65,6 +66,8 @@ def add_commands(commands: Commands) -> None:
 
 
 def _schedule(arguments: argparse.Namespace) -> None:
+    check_output("--out", arguments.out, JSON)
+    check_output("--gantt", arguments.gantt, CHARTS)
     instance, _ = read_problem(arguments.file, machine_flags(arguments))
     policies = read_policies(arguments.checkpoint, arguments.samples)
     every = [*(name for name in NAMES if name != CP_SAT), *policies]
@@ -96,6 +99,7 @@ def _print_metrics(schedules: Mapping[str, Schedule], instance: Instance) -> Non
 
 
 def _plot(arguments: argparse.Namespace) -> None:
+    check_output("--out", arguments.out, CHARTS)
     instance, _ = read_problem(arguments.instance, machine_flags(arguments))
     if arguments.schedule is None:
         schedule = SCHEDULERS[DEFAULT](instance)

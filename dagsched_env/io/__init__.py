@@ -77,6 +77,7 @@ from dagsched_env.io.problems import (
     warn_assumed,
 )
 from dagsched_env.io.recognise import check_name
+from dagsched_env.io.source import named
 from dagsched_env.io.traces import BUNDLED, bundled
 from dagsched_env.platforms import Platform, RandomPlatform
 from dagsched_env.schedule import Schedule
@@ -91,6 +92,7 @@ __all__ = [
     "Problem",
     "RandomPlatform",
     "bundled",
+    "check_target",
     "load",
     "load_folder",
     "load_machines",
@@ -197,9 +199,13 @@ def save(
         write_folder(path, content, replaceable=FILES)
 
 
-def _write(
-    instance: Instance, path: Path, format: str | None, schedule: Schedule | None
-) -> str | dict[str, str]:
+def check_target(path: str | PathLike[str], *, format: str | None = None) -> None:
+    """Raise a DAGSchedError where ``save`` would not know how to write the file."""
+    with named(path):
+        _writer(Path(path), format)
+
+
+def _writer(path: Path, format: str | None) -> Format:
     if format is not None:
         check_name(format)
     name = format or by_suffix(path.name) or ("json" if not path.suffix else None)
@@ -208,6 +214,13 @@ def _write(
         problem = "unknown suffix" if chosen is None else f"{chosen.title} is only read"
         writable = [key for key, value in FORMATS.items() if value.write is not None]
         raise DAGSchedError(f"{problem}: name a format of {', '.join(writable)}")
+    return chosen
+
+
+def _write(
+    instance: Instance, path: Path, format: str | None, schedule: Schedule | None
+) -> str | dict[str, str]:
+    chosen = _writer(path, format)
     if instance.n_processors > MOST_PROCESSORS:
         raise DAGSchedError(f"more than {MOST_PROCESSORS} processors would not be read back")
     if schedule is not None:
@@ -216,4 +229,4 @@ def _write(
                 f"{chosen.title} has no place for a schedule: Schedule.to_json writes one"
             )
         schedule.validate(instance)
-    return chosen.write(instance, schedule)
+    return chosen.write(instance, schedule)  # type: ignore[misc]  # _writer has looked

@@ -18,7 +18,9 @@ __all__ = [
     "PAPER",
     "QUIET",
     "SCREEN_DPI",
+    "SUFFIXES",
     "new_figure",
+    "require_matplotlib",
     "save_figure",
 ]
 
@@ -29,17 +31,24 @@ INK, QUIET, PAPER = "#1f2430", "#6b7280", "#ffffff"
 LANE, GRID, ACCENT = "#f4f5f7", "#dfe2e7", "#c8102e"
 
 
+def require_matplotlib() -> None:
+    """Raise MissingExtraError where matplotlib is not installed."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("matplotlib", "plot") from None
+
+
 def new_figure(height: float) -> "Figure":
     """An empty figure of the given height in inches, without touching pyplot's global state.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot") from None
+    require_matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(WIDTH_INCHES, height), dpi=SCREEN_DPI, facecolor=PAPER)
     figure.set_layout_engine("constrained", w_pad=0.12, h_pad=0.1)
     FigureCanvasAgg(figure)

@@ -405,6 +405,29 @@ def test_bad_arguments_of_solve(
 
 
 @pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (["solve", "montage", "--out", "no/x.json"], "no/x.json: there is no folder no: make it"),
+        (["solve", "montage", "--out", "x.png"], "x.png: the suffix is '.png': --out writes .json"),
+        (["solve", "montage", "--gantt", "x.bmp"], "x.bmp: the suffix is '.bmp': --gantt writes"),
+        (["evaluate", "--checkpoint", "default", "--json", "no/x.json"], "no/x.json: there is no"),
+        (["evaluate", "--checkpoint", "default", "--json", "x.csv"], "--json writes .json"),
+    ],
+)
+def test_files_to_be_written_are_checked_before_the_work(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    command: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for work in ("read_problem", "load_policy"):
+        monkeypatch.setattr(cli, work, lambda *_, **__: pytest.fail("the work has begun"))
+    assert message in fails(capsys, *command)
+
+
+@pytest.mark.parametrize(
     ("content", "message"),
     [
         (None, "problem"),

@@ -282,7 +282,10 @@ def test_policies_that_cannot_be_had(capsys, reader):
         (["info", "broken.json"], "broken.json: not JSON"),
         (["info", "schedule.json"], "schedule.json: unknown format"),
         (["schedule", "cycle.json"], "cycle.json: the tasks form a cycle"),
-        (["schedule", "montage", "--out", "no/s.json"], "no/s.json: No such file or directory"),
+        (
+            ["schedule", "montage", "--out", "no/s.json"],
+            "no/s.json: there is no folder no: make it",
+        ),
         (["verify", "montage", "broken.json"], "broken.json: not JSON"),
         (["verify", "montage", "latin.json"], "latin.json: not UTF-8"),
         (["verify", "montage", "schedule.json"], "schedule.json: 1 tasks"),
@@ -302,7 +305,7 @@ def test_policies_that_cannot_be_had(capsys, reader):
         (["plot", "montage", "--out", "x.bmp"], "suffix is '.bmp'"),
         (["compare", "--suite", "paper", "--limit", "99"], "--limit is 99"),
         (["compare", "--suite", "valid", "--limit", "1", "--reference", "best-known"], "valid"),
-        (["generate", "--out", "no/x.json"], "no/x.json: No such file or directory"),
+        (["generate", "--out", "no/x.json"], "no/x.json: there is no folder no: make it"),
     ],
 )
 def test_errors_are_one_line(capsys, tmp_path, monkeypatch, arguments, message):

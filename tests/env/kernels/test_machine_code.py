@@ -1,6 +1,5 @@
 """A package and a home that are read-only: kernels compile once, into a temporary directory."""
 
-import ctypes
 import os
 import shutil
 import subprocess
@@ -12,10 +11,7 @@ import pytest
 
 from dagsched_env.kernels import machine_code
 from helpers import ROOT
-
-PR_CAPBSET_DROP = 24
-OVERRIDES = (1, 2)
-"""CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: root without them obeys permissions."""
+from helpers.isolation import obey_permissions
 
 CODE = """
 import sys, numba, dagsched_env
@@ -24,12 +20,6 @@ modules = [vars(m) for name, m in sys.modules.items() if name.startswith("dagsch
 kernels = [x for names in modules for x in names.values() if hasattr(x, "stats")]
 print(sum(len(kernel.stats.cache_hits) for kernel in kernels), numba.config.CACHE_DIR)
 """
-
-
-def obey_permissions() -> None:
-    for capability in OVERRIDES if os.geteuid() == 0 else ():
-        if ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, capability, 0, 0, 0):
-            raise OSError("capabilities cannot be dropped")
 
 
 @pytest.fixture
