@@ -14,10 +14,10 @@ draws random problems.
 Modules and packages in reading order; each imports only from those before it. All are attributes
 of this package, loaded on first use:
 
-- the problem: ``errors``, ``kernels`` (numeric code, compiled by numba), ``parameters`` (what a
-  family draws for each instance), ``workflow`` (a task graph without processors), ``instance``,
-  ``schedule``, ``platforms`` (processors for a workflow), ``parts`` (for training, validation and
-  test);
+- the problem: ``errors``, ``expected`` (arguments of another kind), ``kernels`` (numeric code,
+  compiled by numba), ``parameters`` (what a family draws for each instance), ``workflow`` (a task
+  graph without processors), ``instance``, ``schedule``, ``platforms`` (processors for a workflow),
+  ``parts`` (for training, validation and test);
 - the rules: ``simulator``, ``actions``, ``features``, ``rewards``, ``durations`` (execution under
   noise), ``bounds``, ``critical`` (the tasks that decide the makespan);
 - problems and solutions: ``generators``, ``schedulers``, ``io``, ``specs`` (families as text),

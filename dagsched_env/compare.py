@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dagsched_env.errors import DAGSchedError, InvalidScheduleError
+from dagsched_env.expected import expect
 from dagsched_env.instance import Instance
 from dagsched_env.schedule import Schedule
 
@@ -82,8 +83,14 @@ def compare(
         progress: observer, see ``Progress``.
 
     Raises:
+        DAGSchedError: the arguments are swapped, or of another kind.
         InvalidScheduleError: names the scheduler and the instance.
     """
+    call = 'compare([instance, ...], {"heft": heft, ...})'
+    expect("instances", instances, Sequence, call)
+    expect("schedulers", schedulers, Mapping, call)
+    for i, instance in enumerate(instances):
+        expect(f"instances[{i}]", instance, Instance, call)
     result = Comparison({name: [] for name in schedulers}, {name: [] for name in schedulers})
     total = len(schedulers) * len(instances)
     for i, instance in enumerate(instances):

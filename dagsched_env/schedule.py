@@ -3,12 +3,15 @@
 import itertools
 import json
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
+from types import NoneType
 
 import numpy as np
 import numpy.typing as npt
 
 from dagsched_env.errors import FormatError, InvalidScheduleError
+from dagsched_env.expected import expect
 from dagsched_env.instance import Instance
 
 __all__ = ["Schedule"]
@@ -92,6 +95,7 @@ class Schedule:
 
     def slr(self, instance: Instance) -> float:
         """Schedule length ratio, makespan / CP_MIN; ≥ 1 (the divisor is 1 where CP_MIN is 0)."""
+        expect("instance", instance, Instance, "schedule.slr(instance)")
         return self.makespan / instance.time_scale
 
     def speedup(self, instance: Instance) -> float:
@@ -99,6 +103,7 @@ class Schedule:
 
         Where no processor can run all tasks, every task counts with its minimum cost.
         """
+        expect("instance", instance, Instance, "schedule.speedup(instance)")
         sequential = float(instance.comp.sum(axis=0).min())
         if not np.isfinite(sequential):
             sequential = float(instance.comp.min(axis=1).sum())
@@ -106,6 +111,7 @@ class Schedule:
 
     def efficiency(self, instance: Instance) -> float:
         """Speedup / number of processors."""
+        expect("instance", instance, Instance, "schedule.efficiency(instance)")
         return self.speedup(instance) / instance.n_processors
 
     # -- validity --------------------------------------------------------------------------------
@@ -117,7 +123,9 @@ class Schedule:
             InvalidScheduleError: names the first violation: a size, an index, a time that is not
                 finite or negative, an ineligible processor, a wrong duration, two tasks at once on
                 a processor, or a task that starts before its data arrives.
+            DAGSchedError: ``instance`` is something else.
         """
+        expect("instance", instance, Instance, "schedule.validate(instance)")
         n, p = instance.comp.shape
         if self.processor.shape[0] != n:
             raise InvalidScheduleError(f"{self.processor.shape[0]} tasks, but the instance has {n}")
@@ -215,8 +223,12 @@ class Schedule:
             instance: the problem: gives names, and rows of idle processors; HTML needs it.
 
         Raises:
+            DAGSchedError: the arguments are swapped, or as of ``dagsched_env.render.save``.
             MissingExtraError: matplotlib is not installed.
         """
+        call = 'schedule.plot("gantt.png", instance)'
+        expect("path", path, (str, PathLike), call)
+        expect("instance", instance, (Instance, NoneType), call)
         from dagsched_env.render import save
 
         return save(self, path, instance)

@@ -59,6 +59,7 @@ from os import PathLike
 from pathlib import Path
 
 from dagsched_env.errors import DAGSchedError
+from dagsched_env.expected import expect
 from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_folder, write_text
 from dagsched_env.io.csv_trio import FILES
@@ -189,6 +190,9 @@ def save(
         InvalidScheduleError: the schedule is not valid.
         OSError: the file cannot be written; an old file is unchanged.
     """
+    call = 'save(instance, "instance.json")'
+    expect("instance", instance, Instance, call)
+    expect("path", path, (str, PathLike), call)
     try:
         content = _write(instance, Path(path), format, schedule)
     except DAGSchedError as error:

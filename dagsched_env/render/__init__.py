@@ -9,9 +9,12 @@ In reading order:
 - ``comparison``: a picture of a comparison of schedulers.
 """
 
+from os import PathLike
 from pathlib import Path
+from types import NoneType
 
 from dagsched_env.errors import DAGSchedError
+from dagsched_env.expected import expect
 from dagsched_env.instance import Instance
 from dagsched_env.render.gantt import gantt_figure, rgb_array, save_gantt
 from dagsched_env.render.inline import gantt_svg
@@ -38,11 +41,15 @@ def save(schedule: Schedule, path: str | Path, instance: Instance | None = None)
         instance: its problem: gives names and depths; HTML needs it.
 
     Raises:
-        DAGSchedError: an unknown suffix, HTML without an instance, or a schedule that does not
-            belong to the instance.
+        DAGSchedError: arguments are swapped, an unknown suffix, HTML without an instance, or a
+            schedule that does not belong to the instance.
         MissingExtraError: matplotlib is not installed (HTML does without it).
         OSError: the file cannot be written.
     """
+    call = 'save(schedule, "gantt.png", instance)'
+    expect("schedule", schedule, Schedule, call)
+    expect("path", path, (str, PathLike), call)
+    expect("instance", instance, (Instance, NoneType), call)
     if Path(path).suffix.lower() not in (".html", ".htm"):
         return save_gantt(schedule, path, instance)
     if instance is None:
