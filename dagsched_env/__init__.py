@@ -23,7 +23,8 @@ of this package, loaded on first use:
 - problems and solutions: ``generators``, ``schedulers``, ``io``, ``specs`` (families as text),
   ``render``, ``suites``;
 - the environment: ``sources`` (where the problems come from), ``observation``, ``env``, ``vector``
-  (many environments at once), ``sb3`` (for Stable-Baselines3);
+  (many environments at once), ``sb3`` (for Stable-Baselines3), ``window`` (for
+  ``render_mode="human"``);
 - experiments: ``exact`` (CP-SAT), ``adversarial`` (instances on which a scheduler fails),
   ``compare``, ``testing`` (checks for your own parts), ``warm_up`` (compiles all kernels
   beforehand), ``cli`` (the command ``dagsched``).
@@ -76,7 +77,7 @@ except PackageNotFoundError:  # the sources are used without installation
 if "DAGSched-v0" not in gymnasium.registry:
     gymnasium.register(
         id="DAGSched-v0",
-        entry_point="dagsched_env.env:DAGSchedEnv",
+        entry_point="dagsched_env.window:make",
         vector_entry_point="dagsched_env.vector:DAGSchedVectorEnv",
     )
 

@@ -54,7 +54,8 @@ class DAGSchedEnv(gymnasium.Env[Any, Any]):
         illegal_penalty: minus the reward of an illegal action, ≥ 0.
         max_illegal_actions: number of illegal actions that truncates an episode, ≥ 1.
         durations: executes each finished schedule under noise; see ``dagsched_env.durations``.
-        render_mode: None or ``"rgb_array"``, the Gantt chart so far.
+        render_mode: None or ``"rgb_array"``, the Gantt chart so far; ``gymnasium.make`` takes
+            ``"human"`` too, which shows it in a window (extra ``human``).
 
     Raises:
         DAGSchedError: an argument is out of its range, or an instance exceeds the padding.
@@ -80,6 +81,12 @@ class DAGSchedEnv(gymnasium.Env[Any, Any]):
     ) -> None:
         _require_choice("action", action, ACTIONS)
         _require_choice("observation", observation, OBSERVATIONS)
+        if render_mode == "human":
+            raise DAGSchedError(
+                'render_mode="human" is a window around the environment, which '
+                'gymnasium.make("DAGSched-v0", render_mode="human") makes (pip install '
+                "'aerl-ds[human]'): give None or 'rgb_array'"
+            )
         _require_choice("render_mode", render_mode, (None, *self.metadata["render_modes"]))
         if not (np.isfinite(illegal_penalty) and illegal_penalty >= 0):
             raise DAGSchedError(f"illegal_penalty={illegal_penalty} is not a number >= 0")

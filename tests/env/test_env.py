@@ -499,7 +499,8 @@ def test_bad_reset_options(options: dict[str, Any], message: str) -> None:
     [
         ({"action": "edge"}, "action='edge' is not available: give 'factored' or 'pair' or 'task'"),
         ({"observation": "box"}, "observation='box' is not available: give 'flat' or 'graph'"),
-        ({"render_mode": "human"}, "render_mode='human' is not available: give None or"),
+        ({"render_mode": "ansi"}, "render_mode='ansi' is not available: give None or"),
+        ({"render_mode": "human"}, r"gymnasium.make\(.*\(pip install 'aerl-ds\[human\]'\)"),
         ({"reward": "speed"}, "reward='speed' is unknown: give one of log_reduction"),
         ({"reward": 3}, "reward=3 is unknown"),
         ({"illegal_penalty": -1}, "illegal_penalty=-1"),

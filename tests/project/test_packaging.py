@@ -22,7 +22,7 @@ from dagsched_env.cli import policies
 from helpers import ROOT
 
 PACKAGES = ("dagsched_env", "aerl_trainer")
-EXTRAS = {"trainer", "plot", "exact", "formats", "compare", "workflows", "jobshop", "dev"}
+EXTRAS = {"trainer", "plot", "exact", "formats", "compare", "workflows", "jobshop", "human", "dev"}
 SETTINGS = ("MINUTES", "RUN", "ACTORS", "SEED", "CONFIG", "RESUME")
 TARGETS = {"install", "train", "test", "baseline", "bench", "lint", "type", "check", "clean"}
 

@@ -1,5 +1,6 @@
 """The README's Python blocks and shell commands, as a newcomer would type them."""
 
+import configparser
 import os
 import re
 import shlex
@@ -8,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from helpers import ROOT
 
@@ -48,6 +50,21 @@ def test_shell_commands_in_their_order(tmp_path: Path) -> None:
     for command in COMMANDS:
         assert run(shlex.split(command), tmp_path)
     assert (tmp_path / "gantt.png").stat().st_size > 10_000
+
+
+def test_the_table_of_extras_is_complete() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| ([\w, .-]+) \|$", README, re.MULTILINE)
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg", encoding="utf-8")
+    declared = {
+        extra: [Requirement(line).name for line in lines.split()]
+        for extra, lines in config["options.extras_require"].items()
+    }
+    assert {extra: packages.split(", ") for extra, _, packages in rows} == declared
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    installed = re.search(r"-e '\.\[([\w,]+)\]'", makefile)
+    assert installed is not None
+    assert set(installed[1].split(",")) == set(declared)
 
 
 def test_links_and_pictures_exist() -> None:
