@@ -44,6 +44,7 @@ from dagsched_env.errors import (
     IllegalActionError,
     InvalidInstanceError,
     InvalidScheduleError,
+    MachinesAssumedWarning,
     MissingExtraError,
 )
 from dagsched_env.instance import Instance
@@ -60,6 +61,7 @@ __all__ = [
     "Instance",
     "InvalidInstanceError",
     "InvalidScheduleError",
+    "MachinesAssumedWarning",
     "MissingExtraError",
     "REWARDS",
     "SCHEDULERS",
