@@ -33,7 +33,8 @@ def announced_compilation(program: str) -> Iterator[None]:
 
 def announce(program: str) -> None:
     """Say on stderr that the command compiles."""
-    print(f"{program}: compiling kernels, once; later commands start at once", file=sys.stderr)
+    line = f"compiling kernels, once ({program} warm-up compiles all of them)"
+    print(f"{program}: {line}", file=sys.stderr)
 
 
 class _Announcer(event.Listener):
