@@ -85,5 +85,5 @@ def test_the_command_shows_what_the_policy_does(
     out = tmp_path / "s.json"
     arguments = ["schedule", "montage", "--scheduler", "policy", "--out", str(out)]
     assert main([*arguments, "--checkpoint", str(run)]) == 0
-    montage = io.load(io.bundled("montage"))
+    montage = io.load(io.bundled("montage"), platform=io.RandomPlatform())
     assert Schedule.from_json(out.read_text()) == policy.schedule(montage)
