@@ -1,10 +1,10 @@
 """``aerl``: train, evaluate, solve."""
 
 import dataclasses
-import json
 import sys
 import tomllib
 from collections.abc import Sequence
+from json import dumps
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -28,6 +28,7 @@ from aerl_trainer.reporting import (
     write_report,
 )
 from aerl_trainer.runtime.warm_up import warm_up as compile_kernels
+from aerl_trainer.solutions import Solution, live, print_solution, print_solutions, record_of
 from aerl_trainer.solver import solve as solve_instance
 from aerl_trainer.training import TrainingResult
 from aerl_trainer.training import train as run_training
@@ -166,57 +167,79 @@ def evaluate(
 
 @app.command
 def solve(
-    file: tyro.conf.Positional[str],
+    files: tyro.conf.Positional[Annotated[tuple[str, ...], tyro.conf.arg(metavar="FILE ...")]],
     checkpoint: str = "auto",
     simulations: int | None = None,
     budget: float | None = None,
+    target: float | None = None,
+    patience: float | None = None,
     actors: int = 1,
     anneal: bool = True,
     seed: int = 0,
     out: Path | None = None,
     gantt: Path | None = None,
+    json: Path | None = None,
     machines: Machines = UNSAID,
 ) -> None:
-    """Find a short schedule for one problem.
+    """Find short schedules. Ctrl-C gives the best schedule so far.
 
     Args:
-        file: a file of any format that dagsched reads, or the name of a bundled trace (montage,
-            ...).
+        files: of any format that dagsched reads, or names of bundled traces (montage, ...).
         checkpoint: a run directory or a checkpoint in it, or the name of a shipped policy; auto
             takes the shipped policy that fits the problem best, none takes none.
-        simulations: stop after this many (default 10000, unless --budget is given).
-        budget: stop after this many seconds.
-        actors: processes that share the search tree, and chains of annealing after it.
-        anneal: improve the tree's best schedule by annealing in part of the time.
+        simulations: stop each after this many (default 10000, unless --budget is given).
+        budget: stop each after this many seconds.
+        target: stop when the makespan is at most this.
+        patience: stop after this many seconds without an improvement.
+        actors: annealings at the same time, one core each, and processes that share a long search.
+        anneal: improve the tree's best schedule by annealing in most of the time.
         seed: of all randomness.
-        out: write the schedule as JSON.
-        gantt: write a Gantt chart as PNG, SVG, PDF or HTML.
-        machines: for a file that describes no processors.
+        out: write the schedule of the one problem as JSON.
+        gantt: write its Gantt chart as PNG, SVG, PDF or HTML.
+        json: write results of all problems to this file: makespans, bounds, traces.
+        machines: for files that describe no processors.
     """
     check_output("--out", out, JSON)
     check_output("--gantt", gantt, CHARTS)
-    instance, _ = read_problem(file, machines, program="aerl")
-    result = solve_instance(
-        instance,
-        budget_s=budget,
-        simulations=simulations,
-        actors=actors,
-        checkpoint=None if checkpoint == "none" else checkpoint,
-        anneal=anneal,
-        seed=seed,
-    )
-    result.schedule.validate(instance)
-    print(f"makespan      {result.makespan:.6g}  (SLR {result.schedule.slr(instance):.4f})")
-    proved = "  (optimal: proved)" if result.optimal else ""
-    print(f"lower bound   {result.lower_bound:.6g}{proved}")
-    print(f"policy        {result.policy or 'none'}")
-    print(f"simulations   {result.simulations} in {result.elapsed_s:.2f} s")
+    check_output("--json", json, JSON)
+    if not files:
+        raise DAGSchedError("no FILE to solve: name one, or a bundled trace such as montage")
+    if len(files) > 1 and (out or gantt):
+        raise DAGSchedError("--out and --gantt take one FILE: with several, write --json FILE")
+    solutions: list[Solution] = []
+    for file in files:
+        instance, _ = read_problem(file, machines, program="aerl")
+        with live(file) as callback:
+            result = solve_instance(
+                instance,
+                budget_s=budget,
+                simulations=simulations,
+                target=target,
+                patience_s=patience,
+                actors=actors,
+                checkpoint=None if checkpoint == "none" else checkpoint,
+                anneal=anneal,
+                seed=seed,
+                callback=callback,
+            )
+        result.schedule.validate(instance)
+        solutions.append(Solution(file, instance, result))
+        if result.stopped_by == "interrupt":
+            break
+    if len(files) == 1:
+        print_solution(solutions[0])
+    else:
+        print_solutions(solutions)
+    if json is not None:
+        write_text(json, _as_json([record_of(solution) for solution in solutions]))
     if out is not None:
         write_text(out, result.schedule.to_json())
         print(f"schedule      {out}")
     if gantt is not None:
         result.schedule.plot(gantt, instance)
         print(f"Gantt chart   {gantt}")
+    if result.stopped_by == "interrupt":
+        raise KeyboardInterrupt
 
 
 @app.command(name="warm-up")
@@ -326,7 +349,7 @@ def _record(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _as_json(value: object) -> str:
-    return json.dumps(value, indent=2) + "\n"
+    return dumps(value, indent=2) + "\n"
 
 
 def _say_what_next(directory: RunDirectory, console: Console) -> None:

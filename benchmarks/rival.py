@@ -5,8 +5,8 @@
 
 Mean ratio of makespans, solve / annealing, over graphs spread on p and CCR. The two take turns on
 each graph, so that a busy machine disturbs both alike. The rival is the annealing by its own
-defaults; ``same-moves`` gives it the moves and temperatures that ``solve`` ends with, to show what
-is due to them alone; ``cold`` the usual temperatures of moves that are decoded, 0.3 down to 0.015.
+defaults; ``same-moves`` gives it the moves and temperatures of the favourite in ``solve``'s race, to
+show what is due to them alone; ``cold`` the usual temperatures of moves that are decoded, 0.3 down to 0.015.
 """
 
 import argparse
@@ -21,9 +21,9 @@ import torch
 from problems import draw, spread
 
 from aerl_trainer import solve
-from aerl_trainer.solver import END_TEMPERATURE, RULES, START_TEMPERATURE
 from dagsched_env import Instance
 from dagsched_env.schedulers import annealing, heft
+from dagsched_env.solver.race import FAVOURITE
 
 SIZES = (30, 50, 100, 200, 300)
 BUDGETS = (0.1, 1.0)
@@ -31,9 +31,9 @@ INSTANCES = 20
 RIVALS: dict[str, dict[str, Any]] = {
     "annealing": {},
     "same-moves": {
-        "start_temperature": START_TEMPERATURE,
-        "end_temperature": END_TEMPERATURE,
-        **RULES._asdict(),
+        "start_temperature": FAVOURITE.cooling.start,
+        "end_temperature": FAVOURITE.cooling.end,
+        **FAVOURITE.rules._asdict(),
     },
     "cold": {"start_temperature": 0.3, "end_temperature": 0.3 / 20},
 }

@@ -26,8 +26,8 @@ of this package, loaded on first use:
   (many environments at once), ``sb3`` (for Stable-Baselines3), ``window`` (for
   ``render_mode="human"``);
 - experiments: ``exact`` (CP-SAT), ``adversarial`` (instances on which a scheduler fails),
-  ``compare``, ``testing`` (checks for your own parts), ``warm_up`` (compiles all kernels
-  beforehand), ``cli`` (the command ``dagsched``).
+  ``solver`` (all of the above for one short schedule), ``compare``, ``testing`` (checks for your
+  own parts), ``warm_up`` (compiles all kernels beforehand), ``cli`` (the command ``dagsched``).
 """
 
 import importlib

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterable, Mapping
 from functools import partial
 
-from dagsched_env import exact
+from dagsched_env import exact, solver
 from dagsched_env.cli.arguments import positive_seconds
 from dagsched_env.cli.policies import POLICIES
 from dagsched_env.compare import Scheduler
@@ -15,8 +15,8 @@ from dagsched_env.schedulers import SCHEDULERS, SEARCHERS
 
 __all__ = ["CP_SAT", "NAMES", "add_time_limit", "choose"]
 
-CP_SAT = "cp_sat"
-NAMES = (*SCHEDULERS, CP_SAT)
+SOLVE, CP_SAT = "solve", "cp_sat"
+NAMES = (*SCHEDULERS, SOLVE, CP_SAT)
 """All names, ``cp_sat`` (OR-Tools, extra ``exact``) last."""
 CP_SAT_SECONDS = 10.0
 
@@ -27,8 +27,8 @@ def add_time_limit(parser: argparse.ArgumentParser) -> None:
         "--time-limit",
         type=positive_seconds,
         metavar="SECONDS",
-        help=f"wall time per schedule for {', '.join(SEARCHERS)} (default: their own number of "
-        f"evaluations) and {CP_SAT} (default: {CP_SAT_SECONDS:g})",
+        help=f"wall time per schedule for {', '.join(SEARCHERS)} and {SOLVE} (default: their own "
+        f"number of evaluations) and {CP_SAT} (default: {CP_SAT_SECONDS:g})",
     )
 
 
@@ -53,9 +53,15 @@ def _scheduler(name: str, time_limit: float | None) -> Scheduler:
         raise DAGSchedError(f"{name} needs a trained policy: name one with --checkpoint")
     if name == CP_SAT:
         return partial(_cp_sat, time_limit or CP_SAT_SECONDS)
+    if name == SOLVE:
+        return partial(_solve, time_limit)
     if name in SEARCHERS and time_limit is not None:
         return partial(SCHEDULERS[name], budget_s=time_limit)
     return SCHEDULERS[name]
+
+
+def _solve(time_limit: float | None, instance: Instance) -> Schedule:
+    return solver.solve(instance, budget_s=time_limit).schedule
 
 
 def _cp_sat(time_limit: float, instance: Instance) -> Schedule:

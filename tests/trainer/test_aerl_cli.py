@@ -9,15 +9,19 @@ from typing import Any
 
 import pytest
 import tomli_w
+from rich.status import Status
 
 from aerl_trainer import cli
 from aerl_trainer import config as settings
 from aerl_trainer.cli import main
 from aerl_trainer.config import Config
 from aerl_trainer.reporting import RunDirectory, read_metrics
+from aerl_trainer.solutions import live
 from dagsched_env import io
 from dagsched_env.instance import Instance
 from dagsched_env.schedule import Schedule
+from dagsched_env.schedulers import best_of_portfolio
+from dagsched_env.solver import Finding
 from helpers import ROOT, TESTS
 from helpers.small_runs import problem, small_config
 
@@ -320,7 +324,7 @@ def test_solve_writes_schedule_and_gantt(
         )
         schedule = Schedule.from_json(out.read_text(encoding="utf-8"))
         schedule.validate(instance)
-        assert schedule.algorithm == "aerl"
+        assert schedule.algorithm == "solve"
         assert f"makespan      {schedule.makespan:.6g}" in output
         assert f"SLR {schedule.slr(instance):.4f}" in output
         bound = float(output.split("lower bound")[1].split()[0])
@@ -329,6 +333,41 @@ def test_solve_writes_schedule_and_gantt(
         assert str(gantt) in output
     assert (tmp_path / "gantt.png").read_bytes().startswith(PNG)
     assert "<svg" in (tmp_path / "gantt.svg").read_text(encoding="utf-8")
+
+
+def test_solve_several_files_in_one_table(
+    instance_file: tuple[Path, Instance], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path, instance = instance_file
+    assert main(["solve"]) == 2
+    assert "no FILE to solve" in capsys.readouterr().err
+    out = tmp_path / "results.json"
+    output = succeeds(capsys, "solve", path, "epigenomics", "--simulations", 50, "--json", out)
+    assert "epigenomics" in output
+    first, second = json.loads(out.read_text())
+    assert (first["problem"], second["problem"]) == (str(path), "epigenomics")
+    assert first["tasks"] == instance.n_tasks
+    for record in (first, second):
+        assert f"{record['makespan']:.6g}" in output
+        assert record["lower_bound"] <= record["makespan"] <= record["portfolio"] <= record["heft"]
+        assert record["trace"][0][1:] == [record["heft"], "heft"]
+        assert record["trace"][-1][1:] == [record["makespan"], record["found_by"]]
+    assert (
+        second["portfolio"]
+        == best_of_portfolio(io.load("epigenomics", platform=io.RandomPlatform())).makespan
+    )
+
+
+def test_a_live_line_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    with live("montage") as callback:
+        assert callback is None, "no terminal"
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setattr(Status, "update", lambda _, text: shown.append(text))
+    with live("montage") as callback:
+        assert callback is not None
+        callback(Finding(0.5, 200.0, "annealing"), 150.0)
+    assert shown == ["montage: makespan 200 (annealing), bound 150, gap 25.0%"]
 
 
 def test_solve_a_bundled_trace_with_and_without_a_network(
@@ -384,8 +423,10 @@ def test_solve_with_several_processes(instance_file: tuple[Path, Instance]) -> N
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--simulations", "0"], "simulations is 0: it must be at least 1"),
-        (["--budget", "-1"], "budget_s is -1.0: it must be positive"),
+        (["--target", "-1"], "target is -1.0: give a number > 0"),
+        (["montage", "--out", "one.json"], "--out and --gantt take one FILE"),
+        (["--simulations", "0"], "simulations is 0: give a whole number >= 1"),
+        (["--budget", "-1"], "budget_s is -1.0: give a number > 0"),
         (["--actors", "0"], "actors is 0"),
         (["--checkpoint", "nowhere"], "nowhere: no checkpoint here"),
         (["--simulations", "5", "--gantt", "gantt.xyz"], "gantt.xyz"),
@@ -476,7 +517,7 @@ def test_help(capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "argv", [[], ["trian"], ["solve"], ["train", "--minutes", "soon"], ["solve", "x", "--fast"]]
+    "argv", [[], ["trian"], ["train", "--minutes", "soon"], ["solve", "x", "--fast"]]
 )
 def test_wrong_usage(capsys: pytest.CaptureFixture[str], argv: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:

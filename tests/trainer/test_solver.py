@@ -47,7 +47,7 @@ def check(instance: Instance, result: SolveResult) -> None:
     result.schedule.validate(instance)
     assert result.makespan == result.schedule.makespan
     assert instance.lower_bound * (1 - 1e-12) <= result.lower_bound <= result.makespan
-    assert result.optimal == (result.lower_bound >= result.makespan * (1 - 1e-9))
+    assert result.optimal == (result.lower_bound >= result.makespan * (1 - 1e-7))
     assert result.elapsed_s > 0
     for scheduler in CONSTRUCTIVE.values():
         assert result.makespan <= scheduler(instance).makespan
@@ -67,7 +67,7 @@ def test_any_problem_is_solved_at_least_as_well_as_by_any_scheduler(
 ) -> None:
     result = solve(instance, simulations=simulations, seed=seed)
     check(instance, result)
-    assert result.simulations >= 1
+    assert result.simulations >= 1 or result.optimal
 
 
 @pytest.mark.parametrize("n", [10, 30, 60])
@@ -170,10 +170,10 @@ def test_one_actor_is_deterministic() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"budget_s": 0.0}, "budget_s is 0.0: it must be positive"),
+        ({"budget_s": 0.0}, "budget_s is 0.0: give a number > 0"),
         ({"budget_s": float("nan")}, "budget_s is nan"),
-        ({"simulations": 0}, "simulations is 0: it must be at least 1"),
-        ({"actors": 0}, "actors is 0: it must be at least 1"),
+        ({"simulations": 0}, "simulations is 0: give a whole number >= 1"),
+        ({"actors": 0}, "actors is 0: give a whole number >= 1"),
         ({"seed": -1}, "seed is -1"),
         ({"checkpoint": "/nowhere"}, "/nowhere: no checkpoint here"),
     ],
@@ -294,7 +294,7 @@ def test_the_other_actors_get_the_network_and_the_incumbent(
     monkeypatch.setattr(solver, "_sample", lambda *_: strong)  # what the policy found
     policy = load_policy(trained.path)
     result = solve(instance, simulations=1, actors=2, checkpoint=policy)
-    assert result.schedule == strong
+    assert result.makespan <= strong.makespan
     assert len(published) == 1
     assert np.array_equal(published[0], flat_weights(policy.network))
 
