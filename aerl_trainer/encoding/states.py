@@ -116,6 +116,7 @@ def encode_state(
     min_prior: float,
     prior: bool,
     features: bool,
+    completed: bool = False,
 ) -> None:
     """Write a state as one row of a batch.
 
@@ -128,6 +129,7 @@ def encode_state(
         min_prior: pairs of a smaller hand-made prior are dropped, in [0, 1).
         prior: False sets the logit of every pair to 0: candidates are the pairs of lowest number.
         features: False leaves out the features and the list completion, which take the most time.
+        completed: ``w.completion`` is the list completion of the state already.
     """
     states.lower_bound[b] = s.totals[LOWER_BOUND]
     states.terminal[b] = s.counts[N_READY] == 0
@@ -148,8 +150,10 @@ def encode_state(
         states.candidates[b, i] = w.actions[w.positions[i]]
         states.prior_logits[b, i] = w.logits[w.positions[i]]
     if features:
-        copy_state(s, w.completion)
-        makespan = complete(c.g, w.completion, c.rank_u, c.oct, 0.0, w.no_noise, INSERTION)
+        if not completed:
+            copy_state(s, w.completion)
+            complete(c.g, w.completion, c.rank_u, c.oct, 0.0, w.no_noise, INSERTION)
+        makespan = w.completion.totals[MAKESPAN]
         states.completion_makespan[b] = makespan
         describe(
             c,

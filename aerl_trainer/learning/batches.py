@@ -24,7 +24,7 @@ from aerl_trainer.nn.network import GraphTensors, StateTensors
 from aerl_trainer.records import Experience
 from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import StateArrays, allocate_state
-from dagsched_env.kernels.jit import borrowing
+from dagsched_env.kernels.jit import borrowing, inlined
 from dagsched_env.kernels.state.transitions import place, reset
 
 __all__ = ["BatchBuilder", "Targets", "TrainBatch", "encode_trajectory"]
@@ -206,16 +206,19 @@ def encode_trajectory(
     for d in range(actions.shape[0]):
         place(c.g, schedule, actions[d, 0], actions[d, 1], INSERTION, False)
     reset(c.g, w.state)
-    done = 0
+    done, completed = 0, False
     for d in range(actions.shape[0]):
-        row = first + d
-        encode_state(c, w, w.state, states, row, min_prior, prior, True)
+        row, task = first + d, actions[d, 0]
+        encode_state(c, w, w.state, states, row, min_prior, prior, True, completed)
         if d < visited.shape[0]:
             _write_visits(states, row, candidates, policy, done, visited[d], targets.visits[row])
             done += visited[d]
         if d >= imitated_from:
             _mark_consistent(w, schedule, states, row, targets.consistent[row])
-        place(c.g, w.state, actions[d, 0], actions[d, 1], INSERTION, True)
+        place(c.g, w.state, task, actions[d, 1], INSERTION, True)
+        # The list completion takes the other tasks in the same order. Where it has placed this one
+        # just so, the places that it gave to them are still free, and still the best.
+        completed = _same_place(w.state, w.completion, task)
 
 
 @borrowing
@@ -262,3 +265,8 @@ def _mark_consistent(
         start = w.starts[w.positions[i]]
         same = schedule.processor[task] == processor and schedule.start[task] == start
         consistent[i] = same
+
+
+@inlined
+def _same_place(a: StateArrays, b: StateArrays, task: int) -> bool:
+    return bool(a.processor[task] == b.processor[task] and a.start[task] == b.start[task])

@@ -26,7 +26,12 @@ def messages(
 
 
 def embed(
-    features: Tensor, weight: Tensor, first: Tensor, second: Tensor, rows: tuple[Tensor, Tensor]
+    features: Tensor,
+    weight: Tensor,
+    first: Tensor,
+    second: Tensor,
+    rows: tuple[Tensor, Tensor],
+    hidden: Tensor,
 ) -> Tensor:
     """See ``rows.embed``.
 
@@ -36,12 +41,13 @@ def embed(
         first: as there.
         second: as there.
         rows: as there.
+        hidden: as there.
     """
     added = first.index_select(0, rows[0]) + second.index_select(0, rows[1])
-    return torch.relu(torch.addmm(added, features, weight.t()))
+    return torch.relu(torch.addmm(added, features, weight.t())) @ hidden.t()
 
 
-def pool(values: Tensor, bias: Tensor, begin: Tensor) -> Tensor:
+def pool(values: Tensor, bias: Tensor, begin: Tensor) -> tuple[Tensor, Tensor]:
     """See ``rows.pool``.
 
     Args:
@@ -54,7 +60,7 @@ def pool(values: Tensor, bias: Tensor, begin: Tensor) -> Tensor:
     empty = hidden.new_zeros(lengths.shape[0], hidden.shape[1])
     mean = empty.index_add(0, segment, hidden) / lengths.clamp(min=1).unsqueeze(1)
     highest = empty.scatter_reduce(0, segment.unsqueeze(1).expand_as(hidden), hidden, "amax")
-    return torch.cat([mean, highest], dim=1)
+    return torch.cat([mean, highest], dim=1), values
 
 
 def score(values: Tensor, bias: Tensor, context: Tensor, weight: Tensor, begin: Tensor) -> Tensor:

@@ -5,10 +5,12 @@ are residuals that start at zero: the policy on the hand-made prior, the value o
 list completion, so an untrained network is already a sound scheduler.
 """
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from aerl_trainer.config import NetworkConfig
 from aerl_trainer.encoding.features import group_size
@@ -123,11 +125,15 @@ class MessageLayer(nn.Module):
 
     def forward(self, task: Tensor, graphs: GraphTensors) -> Tensor:
         source, target, n = graphs.edge_source, graphs.edge_target, task.shape[0]
-        sent = self.from_source(task) + self.edge_down.bias
+        bias = self.from_source.bias + self.edge_down.bias
+        sent = functional.linear(task, self.from_source.weight, bias)
         down = rows.messages(graphs.edge, self.edge_down.weight, sent, (source, target), n)
-        sent = self.from_target(task) + self.edge_up.bias
+        bias = self.from_target.bias + self.edge_up.bias
+        sent = functional.linear(task, self.from_target.weight, bias)
         up = rows.messages(graphs.edge, self.edge_up.weight, sent, (target, source), n)
-        out: Tensor = self.norm(task + self.update(torch.cat([task, down, up], dim=1)))
+        first = cast(nn.Linear, self.update[0])
+        update = self.update[1:](apply_to_parts(first, [task, down, up]))
+        out: Tensor = self.norm(task + update)
         return out
 
 
@@ -151,16 +157,27 @@ class Decoder(nn.Module):
     def forward(self, embedding: Embedding, states: StateTensors) -> tuple[Tensor, Tensor]:
         weight, tasks = self.pair_in.weight, embedding.task + self.pair_in.bias
         ends = states.task, states.processor
-        pair = rows.embed(states.pair_features, weight, tasks, embedding.processor, ends)
-        hidden, bias = pair @ self.pair_hidden.weight.t(), self.pair_hidden.bias
+        to_hidden, bias = self.pair_hidden.weight, self.pair_hidden.bias
+        features, processors = states.pair_features, embedding.processor
+        hidden = rows.embed(features, weight, tasks, processors, ends, to_hidden)
         graph = embedding.graph.index_select(0, states.graph)
         state = torch.relu(self.state_in(states.state_features) + graph)
-        pooled = rows.pool(hidden, bias, states.first)
-        context = torch.relu(self.context(torch.cat([pooled, state], dim=1)))
+        pooled, hidden = rows.pool(hidden, bias, states.first)
+        context = torch.relu(apply_to_parts(self.context, [pooled, state]))
         of_state, weight = self.context_to_pair(context), self.policy.weight[0]
         logits = rows.score(hidden, bias, of_state, weight, states.first) + self.policy.bias
         prediction = self.value(torch.relu(self.value_hidden(context))).squeeze(-1)
         return logits, prediction
+
+
+def apply_to_parts(linear: nn.Linear, parts: Sequence[Tensor]) -> Tensor:
+    """A linear layer of the parts ``[N, …]`` side by side, which are never joined."""
+    widths = [part.shape[1] for part in parts]
+    weights: Sequence[Tensor] = torch.split(linear.weight, widths, dim=1)
+    total: Tensor = linear.bias
+    for part, weight in zip(parts, weights, strict=True):
+        total = torch.addmm(total, part, weight.t())
+    return total
 
 
 def scatter_mean(values: Tensor, index: Tensor, size: int) -> Tensor:

@@ -10,8 +10,8 @@ from dagsched_env.kernels.arrays import Ints
 from dagsched_env.kernels.jit import embedded, kernel, summing
 
 __all__ = [
-    "embed_gradients",
-    "embed_rows",
+    "add_gradients",
+    "add_rows",
     "message_gradients",
     "pool_gradients",
     "pool_segments",
@@ -86,87 +86,66 @@ def message_gradients(
     """
     message = np.empty(values.shape[1], dtype=np.float32)
     for i in range(target.shape[0]):
-        slope, a, part = gradient[target[i]], values[source[i]], share[target[i]]
+        t, a, part = target[i], values[source[i]], share[target[i]]
         for j in range(message.shape[0]):
             message[j] = a[j]
         _add_product(features, i, weight, message)
         for j in range(message.shape[0]):
-            message[j] = part * slope[j] if message[j] > ZERO else ZERO
+            slope = part * gradient[t, j]
+            message[j] = slope if message[j] > ZERO else ZERO
         out = of_values[source[i]]
         for j in range(message.shape[0]):
             out[j] += message[j]
         for f in range(features.shape[1]):
-            factor, of_w = features[i, f], of_weight[f]
+            factor = features[i, f]
             for j in range(message.shape[0]):
-                of_w[j] += factor * message[j]
+                of_weight[f, j] += factor * message[j]
 
 
 @kernel
-def embed_rows(
-    features: Floats32,
-    weight: Floats32,
-    first: Floats32,
-    second: Floats32,
-    row: Ints,
-    other_row: Ints,
-    embedded: Floats32,
-) -> None:
-    """``relu(features[i] · weight + first[row[i]] + second[other_row[i]])``.
+def add_rows(first: Floats32, second: Floats32, row: Ints, other_row: Ints, rows: Floats32) -> None:
+    """Turn each row into ``relu(rows[i] + first[row[i]] + second[other_row[i]])``.
 
     Args:
-        features: ``[N, F]``
-        weight: ``[F, D]``
         first: ``[T, D]``
         second: ``[Q, D]``
         row: ``[N]``
         other_row: ``[N]``
-        embedded: ``[N, D]`` out.
+        rows: ``[N, D]`` changed.
     """
-    for i in range(features.shape[0]):
-        out, a, b = embedded[i], first[row[i]], second[other_row[i]]
+    for i in range(rows.shape[0]):
+        out, a, b = rows[i], first[row[i]], second[other_row[i]]
         for j in range(out.shape[0]):
-            out[j] = a[j] + b[j]
-        _add_product(features, i, weight, out)
-        for j in range(out.shape[0]):
-            out[j] = max(out[j], ZERO)
+            out[j] = max(out[j] + a[j] + b[j], ZERO)
 
 
 @kernel
-def embed_gradients(
-    gradient: Floats32,
-    features: Floats32,
+def add_gradients(
+    rows: Floats32,
     row: Ints,
     other_row: Ints,
-    embedded: Floats32,
-    of_weight: Floats32,
+    gradient: Floats32,
     of_first: Floats32,
     of_second: Floats32,
 ) -> None:
-    """Gradients of ``embed_rows``.
+    """Gradients of ``add_rows``.
 
     Args:
-        gradient: ``[N, D]`` of what it wrote; 0 is taken where that is 0.
-        features: as there.
+        rows: what it wrote.
         row: as there.
         other_row: as there.
-        embedded: what it wrote.
-        of_weight: out; zero before.
+        gradient: ``[N, D]`` of what it wrote; then of the rows before, 0 where ``rows`` is 0.
         of_first: out; zero before.
         of_second: out; zero before.
     """
-    slope = np.empty(gradient.shape[1], dtype=np.float32)
-    for i in range(gradient.shape[0]):
-        a, b = of_first[row[i]], of_second[other_row[i]]
+    for i in range(rows.shape[0]):
+        slope, a, b = gradient[i], of_first[row[i]], of_second[other_row[i]]
         for j in range(slope.shape[0]):
-            slope[j] = gradient[i, j] if embedded[i, j] > ZERO else ZERO
+            slope[j] = slope[j] if rows[i, j] > ZERO else ZERO
         for j in range(slope.shape[0]):
             a[j] += slope[j]
         for j in range(slope.shape[0]):
             b[j] += slope[j]
-        for f in range(features.shape[1]):
-            factor, w = features[i, f], of_weight[f]
-            for j in range(slope.shape[0]):
-                w[j] += factor * slope[j]
 
 
 @kernel
@@ -195,6 +174,7 @@ def pool_segments(values: Floats32, bias: Floats32, begin: Ints, pooled: Floats3
 @kernel
 def pool_gradients(
     gradient: Floats32,
+    others: Floats32,
     values: Floats32,
     bias: Floats32,
     begin: Ints,
@@ -206,11 +186,12 @@ def pool_gradients(
 
     Args:
         gradient: ``[B, 2 * D]`` of what it wrote.
+        others: ``[N, D]`` gradient of the values that comes from elsewhere.
         values: as there.
         bias: as there.
         begin: as there.
         pooled: what it wrote.
-        of_values: out.
+        of_values: out: with the others.
         of_bias: out; zero before.
     """
     width = bias.shape[0]
@@ -226,7 +207,7 @@ def pool_gradients(
                 slope = gradient[b, j] * share if value > ZERO else ZERO
                 taken = of_peak[j] if value > ZERO and value == peak[j] else ZERO
                 of_peak[j] -= taken
-                of_values[i, j] = slope + taken
+                of_values[i, j] = others[i, j] + slope + taken
                 of_bias[j] += slope + taken
 
 

@@ -39,9 +39,14 @@ def messages(
 
 
 def embed(
-    features: Tensor, weight: Tensor, first: Tensor, second: Tensor, rows: tuple[Tensor, Tensor]
+    features: Tensor,
+    weight: Tensor,
+    first: Tensor,
+    second: Tensor,
+    rows: tuple[Tensor, Tensor],
+    hidden: Tensor,
 ) -> Tensor:
-    """``relu(weight · features[i] + first[rows[0][i]] + second[rows[1][i]])`` for each row i.
+    """``hidden · relu(weight · features[i] + first[rows[0][i]] + second[rows[1][i]])`` for each i.
 
     Args:
         features: ``[N, F]``
@@ -49,17 +54,18 @@ def embed(
         first: ``[T, D]``
         second: ``[Q, D]``
         rows: ``[N]`` and ``[N]``
+        hidden: ``[D, D]``
 
     Returns:
         ``[N, D]``
     """
     if features.device.type != "cpu":
-        return by_torch.embed(features, weight, first, second, rows)
-    embedded: Tensor = _Embed.apply(features, weight.t().contiguous(), first, second, *rows)  # type: ignore[no-untyped-call]
+        return by_torch.embed(features, weight, first, second, rows, hidden)
+    embedded: Tensor = _Embed.apply(features, weight, first, second, *rows, hidden)  # type: ignore[no-untyped-call]
     return embedded
 
 
-def pool(values: Tensor, bias: Tensor, begin: Tensor) -> Tensor:
+def pool(values: Tensor, bias: Tensor, begin: Tensor) -> tuple[Tensor, Tensor]:
     """Mean and maximum over each segment of ``relu(values + bias)``; 0 where it is empty.
 
     Args:
@@ -68,12 +74,13 @@ def pool(values: Tensor, bias: Tensor, begin: Tensor) -> Tensor:
         begin: ``[B + 1]`` where the segments begin; the last entry is N.
 
     Returns:
-        ``[B, 2 * D]`` the means, then the maxima.
+        ``[B, 2 * D]`` the means, then the maxima; and the values, for all further uses: their
+        gradients then are summed in passing.
     """
     if values.device.type != "cpu":
         return by_torch.pool(values, bias, begin)
-    pooled: Tensor = _Pool.apply(values, bias, begin)  # type: ignore[no-untyped-call]
-    return pooled
+    result: tuple[Tensor, Tensor] = _Pool.apply(values, bias, begin)  # type: ignore[no-untyped-call]
+    return result
 
 
 def score(values: Tensor, bias: Tensor, context: Tensor, weight: Tensor, begin: Tensor) -> Tensor:
@@ -116,36 +123,37 @@ class _Messages(torch.autograd.Function):
 
 class _Embed(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, features: Tensor, *others: Tensor) -> Tensor:
-        embedded = features.new_empty(features.shape[0], others[0].shape[1])
-        row_kernels.embed_rows(*_arrays(features, *others, embedded))
-        ctx.save_for_backward(features, *others, embedded)
-        return embedded
+    def forward(ctx: Any, features: Tensor, weight: Tensor, *others: Tensor) -> Tensor:
+        *added, hidden = others
+        active = features @ weight.t()
+        row_kernels.add_rows(*_arrays(*added, active))
+        ctx.save_for_backward(features, *added, active, hidden)
+        return active @ hidden.t()
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
-        features, weight, first, second, row, other_row, embedded = ctx.saved_tensors
-        results = [torch.zeros_like(tensor) for tensor in (weight, first, second)]
-        inputs = (gradients[0].contiguous(), features, row, other_row, embedded)
-        row_kernels.embed_gradients(*_arrays(*inputs, *results))
-        return None, *results, None, None
+        features, first, second, *ends, active, hidden = ctx.saved_tensors
+        slopes = gradients[0] @ hidden
+        of_added = torch.zeros_like(first), torch.zeros_like(second)
+        row_kernels.add_gradients(*_arrays(active, *ends, slopes, *of_added))
+        of_hidden = gradients[0].t() @ active
+        return None, slopes.t() @ features, *of_added, None, None, of_hidden
 
 
 class _Pool(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, values: Tensor, bias: Tensor, begin: Tensor) -> Tensor:
+    def forward(ctx: Any, values: Tensor, bias: Tensor, begin: Tensor) -> tuple[Tensor, Tensor]:
         pooled = values.new_zeros(begin.shape[0] - 1, 2 * values.shape[1])
         row_kernels.pool_segments(*_arrays(values, bias, begin, pooled))
         ctx.save_for_backward(values, bias, begin, pooled)
-        return pooled
+        return pooled, values
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         values, bias, _, _ = ctx.saved_tensors
+        inputs = (*(gradient.contiguous() for gradient in gradients), *ctx.saved_tensors)
         results = torch.empty_like(values), torch.zeros_like(bias)
-        row_kernels.pool_gradients(
-            *_arrays(gradients[0].contiguous(), *ctx.saved_tensors, *results)
-        )
+        row_kernels.pool_gradients(*_arrays(*inputs, *results))
         return *results, None
 
 

@@ -170,6 +170,18 @@ def test_a_batch_holds_the_states_as_the_search_sees_them() -> None:
     assert states.first[-1] == states.task.shape[0] == batch.mask.sum()
 
 
+@given(instances(), st.integers(0, 2**32 - 1))
+def test_a_list_completion_that_goes_on_unchanged_is_that_of_the_state(
+    instance: Instance, seed: int
+) -> None:
+    experience = random_experience(instance, seed)
+    builder = BatchBuilder(CONFIG.search, CPU)
+    builder.build([experience], np.ones(1))
+    for row, _, depth in states_of([experience]):
+        expected = rebuilt(experience, depth).completion_makespan[0]
+        assert builder._encoded.completion_makespan[row] == expected
+
+
 def test_without_a_prior_batches_have_none() -> None:
     config = small_config(search={"prior": "none", "min_prior": 0.0, "max_children": 64})
     experiences = experiences_of(problem(), config)

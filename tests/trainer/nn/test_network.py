@@ -1,6 +1,8 @@
 """The network and its evaluator: symmetric, size-agnostic, zero at the start, exact in batches."""
 
 import dataclasses
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -236,10 +238,16 @@ def operands(seed: int, width: int) -> dict[str, tuple[object, ...]]:
             normal(4, width),
             normal(2, width),
             (places(n, 4), places(n, 2)),
+            normal(width, width),
         ),
         "pool": (values, bias, begin),
         "score": (values, bias, normal(9, width), normal(width), begin),
     }
+
+
+def results(module: ModuleType, name: str, arguments: tuple[Any, ...]) -> tuple[torch.Tensor, ...]:
+    result = getattr(module, name)(*arguments)
+    return result if isinstance(result, tuple) else (result,)
 
 
 @pytest.mark.parametrize("name", rows.__all__)
@@ -248,12 +256,14 @@ def test_kernels_on_rows_are_what_torch_computes(name: str, seed: int, width: in
     """Forward and backward."""
     arguments = operands(seed, width)[name]
     learning = [a for a in arguments if isinstance(a, torch.Tensor) and a.requires_grad]
-    found, expected = (getattr(module, name)(*arguments) for module in (rows, by_torch))
-    assert found.shape == expected.shape
-    assert torch.allclose(found, expected, rtol=1e-5, atol=1e-5)
-    assert found.abs().sum() > 0
-    slope = torch.randn(found.shape, generator=torch.Generator().manual_seed(seed))
-    gradients = [torch.autograd.grad(result, learning, slope) for result in (found, expected)]
+    found, expected = (results(module, name, arguments) for module in (rows, by_torch))
+    for one, other in zip(found, expected, strict=True):
+        assert one.shape == other.shape
+        assert torch.allclose(one, other, rtol=1e-4, atol=1e-4)
+        assert one.abs().sum() > 0
+    generator = torch.Generator().manual_seed(seed)
+    slopes = [torch.randn(result.shape, generator=generator) for result in found]
+    gradients = [torch.autograd.grad(result, learning, slopes) for result in (found, expected)]
     assert all(gradient.abs().sum() > 0 for gradient in gradients[1])
     for one, other in zip(*gradients, strict=True):
         assert torch.allclose(one, other, rtol=1e-4, atol=1e-4)
@@ -261,7 +271,7 @@ def test_kernels_on_rows_are_what_torch_computes(name: str, seed: int, width: in
 
 def test_equal_maxima_share_one_gradient() -> None:
     values = torch.ones(3, 2, requires_grad=True)
-    pooled = rows.pool(values, torch.zeros(2), torch.tensor([0, 3]))
+    pooled, _ = rows.pool(values, torch.zeros(2), torch.tensor([0, 3]))
     pooled[0, 2:].sum().backward()
     assert values.grad.sum(dim=0).tolist() == [1.0, 1.0]
 
