@@ -163,16 +163,23 @@ def _task_bound(g: InstanceArrays, s: StateArrays, t: int) -> float:
     """Earliest possible finish of ``t``: only scheduled predecessors pay for communication."""
     if s.processor[t] != UNSCHEDULED:
         return s.finish[t]  # type: ignore[no-any-return]
+    earliest, pays = 0.0, False
+    for e in range(g.pred_ptr[t], g.pred_ptr[t + 1]):
+        u = g.pred_task[e]
+        if s.processor[u] == UNSCHEDULED:
+            earliest = max(earliest, s.bound[u])
+        else:
+            pays = True
+    if not pays:
+        return earliest + g.min_comp[t]  # type: ignore[no-any-return]
     best = np.inf
     for q in range(g.comp.shape[1]):
         if g.comp[t, q] == np.inf:
             continue
-        arrival = 0.0
+        arrival = earliest
         for e in range(g.pred_ptr[t], g.pred_ptr[t + 1]):
             u = g.pred_task[e]
-            if s.processor[u] == UNSCHEDULED:
-                arrival = max(arrival, s.bound[u])
-            else:
+            if s.processor[u] != UNSCHEDULED:
                 comm = communication(g, g.pred_data[e], s.processor[u], q)
                 arrival = max(arrival, s.finish[u] + comm)
         best = min(best, arrival + g.comp[t, q])
