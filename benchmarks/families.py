@@ -5,10 +5,11 @@
 
 Trains from rank groups of the policy's own schedules, on one family at a time, and compares on
 problems that training has not seen, with the rows of ``aerl evaluate``. Of a problem the best known
-schedule is x The gap is that between the portfolio of the 23 constructive schedulers
-and the best known: "closed" is 1 - (makespan - best) / (portfolio - best), of the sums of ratios to
-the portfolio. Seconds are CPU time of one thread. All policies are trained first. With ``--json``
-each finished part is kept, and a second call goes on where the first one stopped.
+schedule is the shortest that anything found. The gap is that between the portfolio of the 23
+constructive schedulers and the best known: "closed" is 1 - (makespan - best) / (portfolio - best),
+of the sums of ratios to the portfolio. Seconds are CPU time of one thread. All policies are trained
+first. With ``--json`` each finished part is kept, and a second call goes on where the first one
+stopped.
 """
 
 import argparse

@@ -5,8 +5,9 @@
 
 Mean ratio of makespans, solve / annealing, over graphs spread on p and CCR. The two take turns on
 each graph, so that a busy machine disturbs both alike. The rival is the annealing by its own
-defaults; ``same-moves`` gives it the moves and temperatures of the favourite in ``solve``'s race, to
-show what is due to them alone; ``cold`` the usual temperatures of moves that are decoded, 0.3 down to 0.015.
+defaults; ``same-moves`` gives it the moves and temperatures of the favourite in the race of
+``solve``, to show what is due to them alone; ``cold`` the usual temperatures of moves that are
+decoded, 0.3 down to 0.015.
 """
 
 import argparse
