@@ -1,4 +1,4 @@
-"""``dagsched compare``: schedulers over a suite."""
+"""``dagsched compare``: schedulers over files or a suite."""
 
 import argparse
 import importlib.util
@@ -8,11 +8,12 @@ import sys
 from collections.abc import Sequence
 
 from dagsched_env import compare, suites
-from dagsched_env.cli.arguments import Commands, add_command
+from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command
+from dagsched_env.cli.machines import add_machines, machine_flags, read_problems
 from dagsched_env.cli.outputs import PICTURES, TABLES, check_output
 from dagsched_env.cli.policies import POLICIES, add_checkpoint, read_policies
 from dagsched_env.cli.progress import bar
-from dagsched_env.cli.schedulers import CP_SAT, NAMES, add_time_limit, choose
+from dagsched_env.cli.schedulers import CP_SAT, NAMES_HELP, SOLVE, add_time_limit, choose
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_text
@@ -21,6 +22,7 @@ from dagsched_env.schedulers import SCHEDULERS
 
 __all__ = ["add_commands"]
 
+SUITE = "heldout"
 REFERENCE = "heft"
 BEST_KNOWN = "best known"
 
@@ -30,59 +32,66 @@ def add_commands(commands: Commands) -> None:
     parser = add_command(
         commands,
         "compare",
-        "compare schedulers over a suite",
+        "compare schedulers over files or a suite",
         "  dagsched compare --suite heldout\n"
         "  dagsched compare --suite test --schedulers peft annealing --time-limit 1 \\\n"
         "      --reference best-known --pairwise --csv all.csv --png all.png\n"
-        "  dagsched compare --schedulers heft peft --checkpoint runs/first --samples 100",
+        "  dagsched compare --schedulers heft peft --checkpoint runs/first --samples 100\n"
+        "  dagsched compare *.dot --platform identical --processors 4 \\\n"
+        "      --schedulers heft mymodule:fn solve policy --checkpoint default --time-limit 1",
     )
     parser.add_argument(
-        "--suite", choices=suites.SUITES, default="heldout", help="default: %(default)s"
+        "files", metavar="FILE", nargs="*", help=f"{FILE_HELP}; or a folder of such files"
+    )
+    parser.add_argument(
+        "--suite", choices=suites.SUITES, help=f"in place of files; default: {SUITE}"
     )
     parser.add_argument(
         "--schedulers",
         nargs="+",
-        choices=NAMES,
         default=list(SCHEDULERS),
         metavar="NAME",
-        help=f"among {', '.join(NAMES)}; default: all but {CP_SAT}",
+        help=f"{NAMES_HELP}; default: all but {SOLVE}, {CP_SAT} and your own",
     )
     add_time_limit(parser)
     add_checkpoint(parser)
     parser.add_argument(
         "--reference",
-        choices=[*NAMES, *POLICIES, "best-known"],
         default=REFERENCE,
         metavar="NAME",
         help="the scheduler with which the others are compared, or best-known: the makespans that "
         "come with the suite; default: %(default)s",
     )
-    parser.add_argument(
-        "--limit", type=int, metavar="N", help="the first N instances of the suite only"
-    )
+    parser.add_argument("--limit", type=int, metavar="N", help="the first N instances only")
     parser.add_argument(
         "--pairwise", action="store_true", help="wins, ties and losses of every pair as well"
     )
     parser.add_argument("--csv", metavar="FILE", help="write every makespan and wall time")
     parser.add_argument("--png", metavar="FILE", help="draw the ratios (PNG, SVG or PDF)")
+    add_machines(parser)
     parser.set_defaults(run=_compare)
 
 
 def _compare(arguments: argparse.Namespace) -> None:
     check_output("--csv", arguments.csv, TABLES)
     check_output("--png", arguments.png, PICTURES)
-    instances = _instances(arguments.suite, arguments.limit)
     best_known = arguments.reference == "best-known"
+    if arguments.files and (arguments.suite or best_known):
+        option = "--suite" if arguments.suite else "--reference best-known"
+        raise DAGSchedError(f"{option} is for suites: leave it out, or leave out the files")
     reference = BEST_KNOWN if best_known else arguments.reference
     policies = read_policies(arguments.checkpoint, arguments.samples)
     first = [] if best_known else [reference]
-    schedulers = choose([*first, *arguments.schedulers, *policies], arguments.time_limit, policies)
-    published = {BEST_KNOWN: _best_known(arguments.suite, instances)} if best_known else {}
-    with bar(f"comparing on {arguments.suite}", len(schedulers) * len(instances)) as progress:
+    named = [*first, *arguments.schedulers]
+    added = [] if set(arguments.schedulers) & set(POLICIES) else policies
+    schedulers = choose([*named, *added], arguments.time_limit, policies)
+    what, instances = _instances(arguments)
+    published = {BEST_KNOWN: _best_known(what, instances)} if best_known else {}
+    with bar(f"comparing on {what}", len(schedulers) * len(instances)) as progress:
         comparison = compare.compare(instances, schedulers, progress)
     makespans = {**published, **comparison.makespans}
     rows = compare.summarise(makespans, instances, reference, comparison.seconds)
-    print(_headline(arguments.suite, len(instances), arguments.time_limit))
+    print(_headline(what, instances, arguments.time_limit))
     print(compare.format_table(rows, reference))
     if importlib.util.find_spec("scipy") is None:
         print("no p-values: they need scipy (pip install scipy)", file=sys.stderr)
@@ -97,15 +106,26 @@ def _compare(arguments: argparse.Namespace) -> None:
             for name, values in makespans.items()
             if name != reference
         }
-        title = f"{arguments.suite}, {len(instances)} instances"
+        title = f"{what}, {_count(instances)}"
         print(f"wrote {save_comparison(ratios, reference, arguments.png, title)}")
 
 
-def _instances(suite: str, limit: int | None) -> Sequence[Instance]:
-    instances = suites.load(suite)
+def _instances(arguments: argparse.Namespace) -> tuple[str, Sequence[Instance]]:
+    """What they are called together, and the instances of the files or of the suite."""
+    machines = machine_flags(arguments)
+    if arguments.files:
+        instances: Sequence[Instance] = read_problems(arguments.files, machines)
+        what = arguments.files[0] if len(arguments.files) == 1 else f"{len(arguments.files)} files"
+    elif machines.given:
+        option = machines.label(next(iter(machines.given)))
+        raise DAGSchedError(f"{option} is for files: the instances of a suite have their machines")
+    else:
+        what = arguments.suite or SUITE
+        instances = suites.load(what)
+    limit = arguments.limit
     if limit is not None and not 1 <= limit <= len(instances):
-        raise DAGSchedError(f"--limit is {limit}: {suite} has 1 to {len(instances)} instances")
-    return instances[:limit]
+        raise DAGSchedError(f"--limit is {limit}: {what} has 1 to {_count(instances)}")
+    return what, instances[:limit]
 
 
 def _best_known(suite: str, instances: Sequence[Instance]) -> list[float]:
@@ -120,7 +140,11 @@ def _best_known(suite: str, instances: Sequence[Instance]) -> list[float]:
     return [published[str(instance.name)].makespan for instance in instances]
 
 
-def _headline(suite: str, count: int, time_limit: float | None) -> str:
+def _headline(what: str, instances: Sequence[Instance], time_limit: float | None) -> str:
     budget = "" if time_limit is None else f", {time_limit:g} s per schedule for searches"
-    cores = os.cpu_count()
-    return f"{suite}: {count} instances{budget} ({cores} cores, Python {platform.python_version()})"
+    machine = f"{os.cpu_count()} cores, Python {platform.python_version()}"
+    return f"{what}: {_count(instances)}{budget} ({machine})"
+
+
+def _count(instances: Sequence[Instance]) -> str:
+    return "1 instance" if len(instances) == 1 else f"{len(instances)} instances"

@@ -11,6 +11,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from dagsched_env import io
@@ -32,6 +33,7 @@ __all__ = [
     "assumptions_on_stderr",
     "machine_flags",
     "read_problem",
+    "read_problems",
 ]
 
 
@@ -70,11 +72,32 @@ def read_problem(
     """
     options.check()
     problem = io.read_problem(path, options, format=format)
-    fact = assumption([problem], options)
-    if fact:
-        _say(program, fact, options.assumed, or_file=not options.given)
+    _say_assumption(program, [problem], options)
     statement = options.statement if problem.bare else options.statement_of_file
     return Problem(problem.instance, statement(problem.instance))
+
+
+def read_problems(paths: Sequence[str], options: MachineFlags) -> list[Instance]:
+    """The problems in files and folders; one line on stderr says what is assumed of all.
+
+    Args:
+        paths: as for ``io.load`` and ``io.load_folder``.
+        options: what the command line says of the machines.
+
+    Raises:
+        DAGSchedError: as of ``read_problem``; nothing in a folder can be read.
+        OSError: a file cannot be read.
+    """
+    options.check()
+    problems = [problem for path in paths for problem in _problems_at(path, options)]
+    _say_assumption("dagsched", problems, options)
+    return [problem.instance for problem in problems]
+
+
+def _problems_at(path: str, options: MachineFlags) -> list[io.Problem]:
+    if Path(path).is_dir():
+        return io.read_folder(path, options)
+    return [io.read_problem(path, options)]
 
 
 @contextmanager
@@ -92,6 +115,12 @@ def assumptions_on_stderr(program: str) -> Iterator[None]:
 
         warnings.showwarning = show_on_stderr
         yield
+
+
+def _say_assumption(program: str, problems: Sequence[io.Problem], options: MachineFlags) -> None:
+    fact = assumption(problems, options)
+    if fact:
+        _say(program, fact, options.assumed, or_file=not options.given)
 
 
 def _say(program: str, fact: str, assumed: Sequence[str], *, or_file: bool) -> None:

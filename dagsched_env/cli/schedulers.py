@@ -1,10 +1,13 @@
 """The schedulers that a command line can name, ready to be called with the instance alone."""
 
 import argparse
-from collections.abc import Iterable, Mapping
+import difflib
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from typing import Any
 
-from dagsched_env import exact, solver
+from dagsched_env import exact, plugins, solver
 from dagsched_env.cli.arguments import positive_seconds
 from dagsched_env.cli.policies import POLICIES
 from dagsched_env.compare import Scheduler
@@ -13,12 +16,19 @@ from dagsched_env.instance import Instance
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import SCHEDULERS, SEARCHERS
 
-__all__ = ["CP_SAT", "NAMES", "add_time_limit", "choose"]
+__all__ = ["CP_SAT", "NAMES", "NAMES_HELP", "SOLVE", "add_time_limit", "choose"]
 
 SOLVE, CP_SAT = "solve", "cp_sat"
 NAMES = (*SCHEDULERS, SOLVE, CP_SAT)
-"""All names, ``cp_sat`` (OR-Tools, extra ``exact``) last."""
+"""All names of this package, ``cp_sat`` (OR-Tools, extra ``exact``) last."""
+NAMES_HELP = (
+    f"{', '.join(NAMES)}; with --checkpoint {' and '.join(POLICIES)}; your own as "
+    "module:function, or by the name that an installed package declares (entry points "
+    f"{plugins.SCHEDULERS})"
+)
 CP_SAT_SECONDS = 10.0
+BUDGET = "budget_s"
+"""The parameter by which a scheduler takes ``--time-limit``."""
 
 
 def add_time_limit(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +38,8 @@ def add_time_limit(parser: argparse.ArgumentParser) -> None:
         type=positive_seconds,
         metavar="SECONDS",
         help=f"wall time per schedule for {', '.join(SEARCHERS)} and {SOLVE} (default: their own "
-        f"number of evaluations) and {CP_SAT} (default: {CP_SAT_SECONDS:g})",
+        f"number of evaluations), {CP_SAT} (default: {CP_SAT_SECONDS:g}), and schedulers of your "
+        f"own with a parameter {BUDGET}",
     )
 
 
@@ -38,12 +49,13 @@ def choose(
     """The schedulers of some names.
 
     Args:
-        names: among ``NAMES`` and ``POLICIES``.
+        names: among ``NAMES`` and ``POLICIES``, ``module:function``, or names of entry points.
         time_limit: of the searches (seconds).
         policies: of a checkpoint, or none.
 
     Raises:
-        DAGSchedError: a policy without a checkpoint.
+        DAGSchedError: an unknown name, a function that cannot be imported, or a policy without a
+            checkpoint.
     """
     return {name: policies.get(name) or _scheduler(name, time_limit) for name in names}
 
@@ -55,9 +67,41 @@ def _scheduler(name: str, time_limit: float | None) -> Scheduler:
         return partial(_cp_sat, time_limit or CP_SAT_SECONDS)
     if name == SOLVE:
         return partial(_solve, time_limit)
-    if name in SEARCHERS and time_limit is not None:
-        return partial(SCHEDULERS[name], budget_s=time_limit)
-    return SCHEDULERS[name]
+    if name in SCHEDULERS:
+        return _limited(SCHEDULERS[name], time_limit)
+    return partial(_call, name, _limited(_of_others(name), time_limit))
+
+
+def _of_others(name: str) -> Callable[..., Any]:
+    """The scheduler ``module:function``, or that of an entry point."""
+    if ":" in name:
+        return plugins.load_from_here(name)
+    found = plugins.declared(plugins.SCHEDULERS)
+    if name in found:
+        return plugins.load(found[name])
+    known = [*NAMES, *POLICIES, *found]
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    question = f"did you mean {close[0]!r}? " if close else ""
+    raise DAGSchedError(
+        f"no scheduler {name!r}: {question}There are {', '.join(known)}; name your own as "
+        "module:function"
+    )
+
+
+def _limited(scheduler: Callable[..., Any], time_limit: float | None) -> Callable[..., Any]:
+    """The scheduler with this budget, if it takes one."""
+    if time_limit is None or BUDGET not in inspect.signature(scheduler).parameters:
+        return scheduler
+    return partial(scheduler, **{BUDGET: time_limit})
+
+
+def _call(name: str, scheduler: Callable[..., Any], instance: Instance) -> Schedule:
+    schedule = scheduler(instance)
+    if not isinstance(schedule, Schedule):
+        raise DAGSchedError(
+            f"{name} returned {type(schedule).__name__}: a scheduler returns a Schedule"
+        )
+    return schedule
 
 
 def _solve(time_limit: float | None, instance: Instance) -> Schedule:

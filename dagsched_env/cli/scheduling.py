@@ -8,9 +8,9 @@ from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command
 from dagsched_env.cli.inspection import read_schedule
 from dagsched_env.cli.machines import add_machines, machine_flags, read_problem
 from dagsched_env.cli.outputs import CHARTS, JSON, check_output
-from dagsched_env.cli.policies import POLICIES, add_checkpoint, read_policies
+from dagsched_env.cli.policies import add_checkpoint, read_policies
 from dagsched_env.cli.progress import bar
-from dagsched_env.cli.schedulers import CP_SAT, NAMES, add_time_limit, choose
+from dagsched_env.cli.schedulers import CP_SAT, NAMES, NAMES_HELP, add_time_limit, choose
 from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_text
 from dagsched_env.schedule import Schedule
@@ -35,11 +35,10 @@ def add_commands(commands: Commands) -> None:
     schedule.add_argument("file", metavar="FILE", help=FILE_HELP)
     schedule.add_argument(
         "--scheduler",
-        choices=[*NAMES, *POLICIES, "all"],
         default=DEFAULT,
         metavar="NAME",
-        help=f"{', '.join(NAMES)}; with --checkpoint {' and '.join(POLICIES)}; default: "
-        f"%(default)s; all: each in turn but {CP_SAT}, the best schedule is written",
+        help=f"{NAMES_HELP}; default: %(default)s; all: each of this package but {CP_SAT}, the "
+        "best schedule is written",
     )
     add_time_limit(schedule)
     add_checkpoint(schedule)

@@ -1,0 +1,144 @@
+"""``dagsched compare`` with files and schedulers of users; each wrong name is one clear line."""
+
+import csv
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from dagsched_env import Instance, io, plugins
+from dagsched_env.cli import main
+from dagsched_env.schedulers import SCHEDULERS
+
+GRAPH = "digraph g { a [Weight=2]; b [Weight=3]; c [Weight=3]; a -> b [Weight=1]; a -> c; }"
+MODULE = """
+from dagsched_env.schedulers import cpop, hill_climbing
+
+def other(instance):
+    return cpop(instance)
+
+def slow(instance, *, budget_s=None):
+    print("budget", budget_s)
+    return hill_climbing(instance, max_evaluations=1)
+
+def nothing(instance):
+    return 7
+
+number = 3
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with two graphs, an instance and modules of a user, which becomes the current."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", ["/nowhere", *__import__("sys").path])
+    graphs = tmp_path / "graphs"
+    graphs.mkdir()
+    for name in ("one.dot", "two.dot"):
+        (graphs / name).write_text(GRAPH)
+    io.save(Instance([[2.0, 4.0], [3.0, 1.0]], [(0, 1)], [6.0], name="pair"), "pair.json")
+    Path("mine_for_tests.py").write_text(MODULE)
+    Path("broken_for_tests.py").write_text("import no_such_package\n")
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, list[str], str]:
+    """Exit code, lines on stdout, text on stderr."""
+    code = main(list(arguments))
+    captured = capsys.readouterr()
+    return code, captured.out.splitlines(), captured.err
+
+
+def declare(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
+    """Entry points of the group of schedulers, in place of the installed ones."""
+    points = [EntryPoint(name, value, plugins.SCHEDULERS) for name, value in values.items()]
+    monkeypatch.setattr(plugins, "entry_points", lambda group: points)
+
+
+def test_files_with_schedulers_of_all_kinds(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["pair.json", "montage", "--schedulers", "heft", "mine_for_tests:other", "cpop"]
+    arguments += ["solve", "cp_sat", "--time-limit", "0.1", "--csv", "all.csv"]
+    code, out, _ = run(capsys, "compare", *arguments)
+    assert code == 0
+    assert out[0].startswith("2 files: 2 instances, 0.1 s per schedule")
+    rows = {line.split()[0]: line.split()[1:6] for line in out[3:8]}
+    assert list(rows) == ["heft", "mine_for_tests:other", "cpop", "solve", "cp_sat"]
+    assert rows["mine_for_tests:other"] == rows["cpop"]
+    with open("all.csv", encoding="utf-8") as stream:
+        instances = [row["instance"] for row in csv.DictReader(stream)]
+    assert instances[::5] == ["pair", io.load("montage", platform=io.MachineOptions()).name]
+
+
+def test_files_and_folders_on_machines_of_choice(capsys: pytest.CaptureFixture[str]) -> None:
+    machines = ["--platform", "identical", "--processors", "2"]
+    code, out, err = run(
+        capsys, "compare", "graphs", "graphs/one.dot", *machines, "--schedulers", "peft"
+    )
+    assert (code, err.count("no processors")) == (0, 0)
+    assert out[0].startswith("2 files: 3 instances (")
+    assert [line.split()[0] for line in out[3:]] == ["heft", "peft"]
+    code, _, err = run(capsys, "compare", "graphs", "graphs/one.dot", "--schedulers", "heft")
+    (line,) = [line for line in err.splitlines() if "no processors" in line]
+    assert "one.dot and 2 other files describe no processors: " in line
+    assert "change it with --platform" in line
+
+
+def test_a_policy_that_is_named_comes_alone(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = {"policy": SCHEDULERS["cpop"], "policy_sampled": SCHEDULERS["peft"]}
+    monkeypatch.setattr("dagsched_env.cli.comparison.read_policies", lambda *_: found)
+    arguments = ["compare", "pair.json", "--checkpoint", "run", "--schedulers", "heft"]
+    assert [line.split()[0] for line in run(capsys, *arguments, "policy")[1][3:]] == [
+        "heft",
+        "policy",
+    ]
+    assert len(run(capsys, *arguments)[1][3:]) == 3
+
+
+def test_the_scheduler_of_an_entry_point(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declare(monkeypatch, theirs="mine_for_tests:slow", lost="broken_for_tests:x")
+    monkeypatch.syspath_prepend(".")
+    schedule = ["schedule", "pair.json", "--scheduler"]
+    code, out, _ = run(capsys, *schedule, "theirs", "--time-limit", "2")
+    assert (code, out[0]) == (0, "budget 2.0")
+    assert out[2].startswith("theirs ")
+    assert run(capsys, *schedule, "theirs")[1][0] == "budget None"
+    code, _, err = run(capsys, *schedule, "their")
+    assert code == 2
+    assert "no scheduler 'their': did you mean 'theirs'? There are heft, " in err
+    # An entry point that cannot be loaded does no harm until somebody asks for it.
+    code, _, err = run(capsys, *schedule, "lost")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "lost (broken_for_tests:x) cannot be loaded: ModuleNotFoundError: No mod" in err
+
+
+def test_a_declared_name_does_not_hide_one_of_the_package(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declare(monkeypatch, heft="broken_for_tests:x")
+    assert run(capsys, "schedule", "pair.json", "--scheduler", "heft")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("hift", "no scheduler 'hift': did you mean 'heft'? There are heft, "),
+        ("no_such_module:f", "cannot be loaded: ModuleNotFoundError: No module named 'no_such"),
+        ("broken_for_tests:f", "ModuleNotFoundError: No module named 'no_such_package'"),
+        ("mine_for_tests:none", "has no attribute 'none'"),
+        ("mine_for_tests:number", "mine_for_tests:number is int: name a function"),
+        ("mine_for_tests:nothing", "nothing returned int: a scheduler returns a Schedule"),
+        ("mine_for_tests:", "'mine_for_tests:' is not of the form module:function"),
+        ("policy", "policy needs a trained policy: name one with --checkpoint"),
+    ],
+)
+def test_wrong_names_are_one_line(
+    capsys: pytest.CaptureFixture[str], name: str, message: str
+) -> None:
+    code, _, err = run(capsys, "compare", "pair.json", "--schedulers", name)
+    assert (code, err.count("\n")) == (2, 1)
+    assert err.startswith("dagsched: error: ")
+    assert message in err
