@@ -6,7 +6,8 @@ Parameters of the platform stand beside those of the family::
 
 A value is a number, a range ``low..high`` or choices ``a,b,c``, drawn anew for each instance.
 Underscores in names may be hyphens, and ``n_`` in front of a parameter may be left out. ``table``
-lists all families, platforms and parameters.
+lists all families, platforms and parameters. Installed packages may declare more families by entry
+points (``dagsched_env.plugins``): functions or dataclasses with types and defaults.
 
 Behind a file or folder stand the machines for files that describe none, with the parameters of
 ``dagsched_env.io.MachineOptions``::
@@ -21,10 +22,11 @@ import difflib
 import inspect
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_type_hints
 
+from dagsched_env import plugins
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.generators import GENERATORS, Generator, Mixture
 from dagsched_env.parameters import Range
@@ -36,7 +38,9 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFAULT_PLATFORM",
     "PREFIX",
+    "factory",
     "file_spec",
+    "family_names",
     "keys",
     "make_family",
     "parse_family",
@@ -109,29 +113,45 @@ def make_family(name: str, settings: Mapping[str, str]) -> Generator:
     Choices of a parameter that is itself a range (``tiles=4,8``) give a mixture of families.
 
     Args:
-        name: a key of ``GENERATORS``.
+        name: a key of ``GENERATORS``, or of an entry point of families.
         settings: parameter → text, among them ``platform`` and the parameters of the platform.
 
     Raises:
         DAGSchedError: an unknown name, a value that cannot be read or is out of its range.
     """
-    name = _known("family", name, GENERATORS)
-    own = _parameters(GENERATORS[name])
+    family = factory(name)
+    own = _parameters(family)
     texts = {plain(key): text for key, text in settings.items()}
     machines = texts.pop("platform", None)
-    if not _takes_platform(name):
+    if not _takes_platform(family):
         if machines is not None:
             raise DAGSchedError(f"{name} makes its own machines: leave platform out")
         _check_names(name, texts, own)
-        return _mixed(GENERATORS[name](**values) for values in _alternatives(own, texts))
+        return _mixed(family(**values) for values in _alternatives(own, texts))
     platform = _known("platform", machines or DEFAULT_PLATFORM, PLATFORMS)
     theirs = _parameters(PLATFORMS[platform])
     _check_names(f"{name} on {platform}", texts, {**own, **theirs})
     return _mixed(
-        GENERATORS[name](**values, platform=PLATFORMS[platform](**machine_values))
+        family(**values, platform=PLATFORMS[platform](**machine_values))
         for values in _alternatives(own, texts)
         for machine_values in _alternatives(theirs, texts)
     )
+
+
+def family_names() -> list[str]:
+    """All families: those of this package, then those that other packages declare."""
+    declared = plugins.declared(plugins.FAMILIES)
+    return [*GENERATORS, *(name for name in declared if name not in GENERATORS)]
+
+
+def factory(name: str) -> Callable[..., Generator]:
+    """What makes a family: a class of this package, or what another package declares.
+
+    Raises:
+        DAGSchedError: an unknown name, or a declaration that cannot be loaded.
+    """
+    found = _known("family", name, family_names())
+    return GENERATORS.get(found) or plugins.load(plugins.declared(plugins.FAMILIES)[found])
 
 
 def keys(name: str, platform: str | None = None) -> set[str]:
@@ -140,9 +160,9 @@ def keys(name: str, platform: str | None = None) -> set[str]:
     Raises:
         DAGSchedError: an unknown name.
     """
-    name = _known("family", name, GENERATORS)
-    found = set(_parameters(GENERATORS[name]))
-    if _takes_platform(name):
+    family = factory(name)
+    found = set(_parameters(family))
+    if _takes_platform(family):
         machines = PLATFORMS[_known("platform", platform or DEFAULT_PLATFORM, PLATFORMS)]
         found |= set(_parameters(machines))
     return found
@@ -156,13 +176,12 @@ def plain(key: str) -> str:
 def table() -> str:
     """All families and platforms with their parameters and defaults, as text."""
     blocks = []
-    for title, registry in (("family", GENERATORS), ("platform", PLATFORMS)):
-        width = max(map(len, registry))
+    families = {name: _family_row(name) for name in family_names()}
+    platforms = {name: "  ".join(_shown(model)) for name, model in PLATFORMS.items()}
+    for title, rows in (("family", families), ("platform", platforms)):
+        width = max(map(len, rows))
         lines = [f"{title:<{width}}  parameters with their defaults"]
-        for name, factory in registry.items():
-            shown = [p.shown for p in _parameters(factory).values()]
-            shown += ["platform=…"] if title == "family" and _takes_platform(name) else []
-            lines.append(f"{name:<{width}}  {'  '.join(shown)}".rstrip())
+        lines += [f"{name:<{width}}  {row}".rstrip() for name, row in rows.items()]
         blocks.append("\n".join(lines))
     blocks.append(
         f"A family with platform=… takes a platform (default {DEFAULT_PLATFORM}) and its "
@@ -170,6 +189,20 @@ def table() -> str:
         "  family:cholesky?tiles=4..8&platform=cpu_gpu&cpus=3&gpus=1&ccr=1,2"
     )
     return "\n\n".join(blocks)
+
+
+def _family_row(name: str) -> str:
+    """Its parameters, or why it cannot be used."""
+    try:
+        family = factory(name)
+        shown = _shown(family)
+    except DAGSchedError as error:
+        return str(error)
+    return "  ".join([*shown, "platform=…"] if _takes_platform(family) else shown)
+
+
+def _shown(factory: Callable[..., Any]) -> list[str]:
+    return [parameter.shown for parameter in _parameters(factory).values()]
 
 
 def _settings(query: str) -> dict[str, str]:
@@ -265,9 +298,13 @@ class _Parameter(NamedTuple):
 def _parameters(factory: Callable[..., Any]) -> dict[str, _Parameter]:
     """Key in a SPEC → parameter; without ``platform``."""
     hints = get_type_hints(factory)
+    arguments = inspect.signature(factory).parameters
+    for name, argument in arguments.items():
+        if name not in hints or argument.default is argument.empty:
+            raise DAGSchedError(f"{factory.__name__}: give {name} a type and a default")
     found = [
         _Parameter(name, _kind(hints[name]), argument.default)
-        for name, argument in inspect.signature(factory).parameters.items()
+        for name, argument in arguments.items()
         if name != "platform"
     ]
     return {plain(parameter.name): parameter for parameter in found}
@@ -285,8 +322,8 @@ def _kind(hint: Any) -> str:
     return "choices"
 
 
-def _takes_platform(family: str) -> bool:
-    return "platform" in inspect.signature(GENERATORS[family]).parameters
+def _takes_platform(family: Callable[..., Any]) -> bool:
+    return "platform" in inspect.signature(family).parameters
 
 
 def _alternatives(
@@ -313,7 +350,7 @@ def _mixed(families: Iterable[Generator]) -> Generator:
 # -- names -------------------------------------------------------------------------------------
 
 
-def _known(what: str, name: str, registry: Mapping[str, Any]) -> str:
+def _known(what: str, name: str, registry: Collection[str]) -> str:
     found = name.replace("-", "_")
     if found not in registry:
         raise DAGSchedError(f"no {what} {name!r}: {_suggestion(found, registry)} {REMEDY}")

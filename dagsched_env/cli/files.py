@@ -5,7 +5,7 @@ import inspect
 
 import numpy as np
 
-from dagsched_env import io, specs
+from dagsched_env import io, plugins, specs
 from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command, seed
 from dagsched_env.cli.inspection import read_schedule
 from dagsched_env.cli.machines import add_machines, machine_flags, read_problem
@@ -33,10 +33,10 @@ def add_commands(commands: Commands) -> None:
     generate.add_argument(
         "family",
         nargs="?",
-        choices=list(GENERATORS),
         default="topcuoglu",
         metavar="FAMILY",
-        help=f"{', '.join(GENERATORS)}; default: %(default)s",
+        help=f"{', '.join(GENERATORS)}, or one that an installed package declares (entry points "
+        f"{plugins.FAMILIES}); default: %(default)s",
     )
     generate.add_argument(
         "settings",
@@ -103,7 +103,7 @@ def _convert(arguments: argparse.Namespace) -> None:
 
 def _generate(arguments: argparse.Namespace) -> None:
     if arguments.help_family:
-        print(inspect.getdoc(GENERATORS[arguments.family]))
+        print(inspect.getdoc(specs.factory(arguments.family)))
         return
     if arguments.list:
         print(specs.table())

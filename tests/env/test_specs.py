@@ -1,13 +1,16 @@
 """Families and files as text: every family and platform, every form of value, helpful errors."""
 
+import sys
+from importlib.metadata import EntryPoint
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dagsched_env import specs
+from dagsched_env import plugins, specs
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.generators import (
     GENERATORS,
@@ -18,6 +21,7 @@ from dagsched_env.generators import (
     Mixture,
     RecipeGenerator,
     TopcuogluGenerator,
+    ToyGenerator,
 )
 from dagsched_env.io import MachineOptions
 from dagsched_env.platforms import PLATFORMS, Clustered, CpuGpu, Related, Restricted, Unrelated
@@ -201,6 +205,41 @@ def test_the_table_shows_every_parameter_with_its_default() -> None:
     for family in GENERATORS:
         shown = {word.partition("=")[0] for word in rows[family]}
         assert shown - {"platform"} <= specs.keys(family)
+
+
+# -- families of other packages ------------------------------------------------------------------
+
+
+def fork(*, tasks: int = 3) -> ToyGenerator:
+    return ToyGenerator(n_tasks=tasks)
+
+
+def untyped(tasks) -> ToyGenerator:  # type: ignore[no-untyped-def]
+    return ToyGenerator(n_tasks=tasks)
+
+
+def test_families_that_other_packages_declare(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = SimpleNamespace(fork=fork, untyped=untyped)
+    monkeypatch.setitem(sys.modules, "families_for_tests", here)
+    declared = {"fork": "fork", "gone": "gone", "lu": "fork", "untyped": "untyped"}
+    points = [
+        EntryPoint(name, f"families_for_tests:{value}", plugins.FAMILIES)
+        for name, value in declared.items()
+    ]
+    monkeypatch.setattr(plugins, "entry_points", lambda group: points)
+    assert specs.parse_family("family:fork?tasks=5") == ToyGenerator(n_tasks=5)
+    assert specs.parse_family("family:lu") == GENERATORS["lu"]()
+    with pytest.raises(DAGSchedError, match=r"no family 'forc': did you mean 'fork'\?"):
+        specs.parse_family("family:forc")
+    with pytest.raises(
+        DAGSchedError, match=r"family:gone: gone \(families_for_tests:gone\) cannot"
+    ):
+        specs.parse_family("family:gone")
+    with pytest.raises(DAGSchedError, match="untyped: give tasks a type and a default"):
+        specs.parse_family("family:untyped")
+    rows = {line.partition(" ")[0]: line.partition(" ")[2] for line in specs.table().splitlines()}
+    assert rows["fork"].strip() == "tasks=3"
+    assert "cannot be loaded: AttributeError" in rows["gone"]
 
 
 # -- files ---------------------------------------------------------------------------------------

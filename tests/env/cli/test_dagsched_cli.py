@@ -316,7 +316,10 @@ def test_policies_that_cannot_be_had(capsys, reader):
             ["compare", "montage", "--reference", "hift"],
             "no scheduler 'hift': did you mean 'heft'?",
         ),
-        (["schedule", "montage", "--scheduler", "magic"], "no scheduler 'magic': did you mean 'mct'?"),
+        (
+            ["schedule", "montage", "--scheduler", "magic"],
+            "no scheduler 'magic': did you mean 'mct'?",
+        ),
         (["generate", "--out", "no/x.json"], "no/x.json: there is no folder no: make it"),
     ],
 )
