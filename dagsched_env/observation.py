@@ -3,7 +3,10 @@
 Both hold the features of ``dagsched_env.features``. ``"graph"`` is a plain ``Dict`` of vectors,
 one for each row of the table, which every library of the Gymnasium ecosystem accepts;
 ``stack_features`` gives the features of one group as one matrix, for graph networks. ``"flat"`` is
-one vector of the float features of tasks, processors and pairs.
+one vector of the float features of tasks, processors and pairs: times, ratios and flags.
+
+The ends of edges are numbers of tasks, which mean nothing as quantities. So ``"flat"`` is without
+them; where you flatten ``"graph"`` yourself, leave them out (``FilterObservation`` of Gymnasium).
 """
 
 from collections.abc import Sequence

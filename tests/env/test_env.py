@@ -289,6 +289,36 @@ def test_flat_is_the_graph_without_edges_and_masks(episode: tuple[Instance, int,
         parts, _, over, _, info = graph.step(action)
 
 
+@settings(max_examples=30)
+@given(instances(max_tasks=10), st.integers(0, 2**31))
+def test_flat_holds_no_number_of_a_task_or_processor(instance: Instance, seed: int) -> None:
+    """Other numbers for tasks and processors move its values, and change none."""
+    rng = np.random.default_rng(seed)
+    n, p = instance.comp.shape
+    tasks, processors = rng.permutation(n), rng.permutation(p)
+    number = np.argsort(tasks)  # of each task in the other instance
+    links = np.ix_(processors, processors)
+    other = Instance(
+        instance.comp[np.ix_(tasks, processors)],
+        number[instance.edges],
+        instance.data,
+        inv_bandwidth=instance.inv_bandwidth[links],
+        latency=instance.latency[links],
+    )
+    vector, _ = DAGSchedEnv(instance, observation="flat").reset()
+    moved, _ = DAGSchedEnv(other, observation="flat").reset()
+    features = {feature.name: feature for feature in FEATURES}
+    for name, place in flat_slices(n, p).items():
+        feature = features[name]
+        assert feature.unit in ("CP_MIN", "ratio", "flag")
+        expected = vector[place]
+        if feature.group == "pair":
+            expected = expected.reshape(n, p)[np.ix_(tasks, processors)].ravel()
+        else:
+            expected = expected[tasks if feature.group == "task" else processors]
+        np.testing.assert_allclose(moved[place], expected, rtol=1e-5, err_msg=name)
+
+
 @pytest.mark.parametrize("observation", ["flat", "graph"])
 def test_nothing_that_is_returned_is_used_again(observation: str) -> None:
     env = DAGSchedEnv(PAIR, observation=observation)
