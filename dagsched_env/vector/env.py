@@ -37,7 +37,9 @@ class DAGSchedVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
     vectorization_mode="vector_entry_point")``. Env i has its own random
     generator, so it draws the problems that a ``DAGSchedEnv`` of the same seed draws. After the end
     of an episode the next ``step`` ignores the action of that env and begins a new episode
-    (``AutoresetMode.NEXT_STEP``).
+    (``AutoresetMode.NEXT_STEP``), or the step that ends it does so at once
+    (``AutoresetMode.SAME_STEP``): it returns the first observation of the new episode, and in
+    ``info`` the last one as ``final_obs`` and what there was to say of the old as ``final_info``.
 
     ``info`` follows Gymnasium's vector convention: arrays ``[B, …]``; ``"_" + key`` says which
     entries are valid. It always holds ``action_mask``, int8 ``[B, A]`` (with factored actions N
@@ -47,7 +49,7 @@ class DAGSchedVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
     ``_std`` and ``_q95``.
 
     Args:
-        instances: the problems, as of ``DAGSchedEnv``; so are all arguments but the two marked *.
+        instances: the problems, as of ``DAGSchedEnv``; so are all arguments but the three marked *.
         num_envs: *B ≥ 1.
         action: ``"pair"``, ``"factored"`` or ``"task"``.
         observation: ``"graph"`` or ``"flat"``.
@@ -63,6 +65,7 @@ class DAGSchedVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
         render_mode: None or ``"rgb_array"``.
         copy: *True: an observation keeps its values. False, which is faster: its arrays belong to
             the environment, and the next ``step`` or ``reset`` changes them; do not write to them.
+        autoreset_mode: *``AutoresetMode.NEXT_STEP`` or ``SAME_STEP``, or its value as text.
 
     Raises:
         DAGSchedError: an argument is out of its range, or an instance exceeds the padding.
@@ -90,6 +93,7 @@ class DAGSchedVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
         durations: Durations | None = None,
         render_mode: str | None = None,
         copy: bool = True,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
     ) -> None:
         draw = resolve_source(instances)
         single = DAGSchedEnv(  # checks all arguments but num_envs
@@ -107,6 +111,8 @@ class DAGSchedVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
             render_mode=render_mode,
         )
         self._set_spaces(single, num_envs)
+        self._same_step = _is_same_step(autoreset_mode)
+        self.metadata = {**self.metadata, "autoreset_mode": AutoresetMode(autoreset_mode)}
         self.render_mode = render_mode
         self._reward_fn = single.reward_fn
         self._illegal_penalty = float(illegal_penalty)
@@ -215,7 +221,10 @@ class DAGSchedVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
         }
         if terminated.any():
             info |= self._summary(terminated)
-        return self._observations(masks), rewards, terminated, truncated, info
+        observations = self._observations(masks)
+        if self._same_step and self._over.any():
+            observations, info = self._begin_again(observations, info)
+        return observations, rewards, terminated, truncated, info
 
     def action_masks(self) -> Bools:
         """``[B, A]`` True where an action is legal; all False when a schedule is complete.
@@ -308,6 +317,37 @@ class DAGSchedVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
     def _observations(self, masks: Bools) -> Any:
         return self._states.observations(masks, copy=self._copy)
 
+    def _begin_again(self, last: Any, info: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """Begin a new episode where one is over; the observations and info after that.
+
+        Args:
+            last: the observations at the end of the step.
+            info: of the step.
+        """
+        over, self._over = self._over, np.zeros(self.num_envs, dtype=np.bool_)
+        finished = np.flatnonzero(over).tolist()
+        final_obs = np.full(self.num_envs, None, dtype=object)
+        for i in finished:
+            final_obs[i] = _row(last, i)
+        final_info = {
+            key: values & over if key.startswith("_") else values.copy()
+            for key, values in info.items()
+        }
+        self._states.begin(self._source.draw(finished))
+        self._illegal_actions[over] = 0
+        masks = self.action_masks()
+        info = {
+            "illegal_action": info["illegal_action"] & ~over,
+            "_illegal_action": ~over,
+            "action_mask": masks.view(np.int8),
+            "_action_mask": np.ones(self.num_envs, dtype=np.bool_),
+            "final_obs": final_obs,
+            "_final_obs": over,
+            "final_info": final_info,
+            "_final_info": over.copy(),
+        }
+        return self._observations(masks), info
+
     def _summary(self, done: Bools) -> dict[str, Any]:
         """What ``info`` holds about complete schedules."""
         summary = self._states.summary(done, algorithm="DAGSched-v0")
@@ -320,3 +360,18 @@ class DAGSchedVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
             names = (f"robust_makespan_{field}" for field in RobustMakespan._fields)
             summary |= zip(names, robust.T.copy(), strict=True)
         return summary | {f"_{key}": done.copy() for key in summary}
+
+
+def _is_same_step(mode: AutoresetMode | str) -> bool:
+    modes = AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP
+    if mode not in [*modes, *(known.value for known in modes)]:
+        names = " or ".join(repr(known.value) for known in modes)
+        raise DAGSchedError(f"autoreset_mode={mode!r} is not available: give {names}")
+    return AutoresetMode(mode) == AutoresetMode.SAME_STEP
+
+
+def _row(observations: Any, i: int) -> Any:
+    """A copy of the observation of one environment."""
+    if isinstance(observations, dict):
+        return {name: values[i].copy() for name, values in observations.items()}
+    return observations[i].copy()

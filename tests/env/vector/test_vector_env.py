@@ -56,10 +56,38 @@ def assert_same_info(info: dict[str, Any], expected: dict[str, Any]) -> None:
             assert (info[key][there] == expected[key][there]).all(), key
 
 
-def both(num_envs: int, **arguments: Any) -> tuple[DAGSchedVectorEnv, SyncVectorEnv]:
+def assert_same_end(info: dict[str, Any], expected: dict[str, Any]) -> None:
+    """Take what is said of finished episodes out of both, and compare it."""
+    ends = [
+        [some.pop(key, None) for key in ("final_obs", "_final_obs", "final_info", "_final_info")]
+        for some in (info, expected)
+    ]
+    (observations, there, of_end, _), (other_observations, _, other_of_end, _) = ends
+    assert (there is None) == (other_observations is None)
+    if there is None:
+        return
+    for key in (1, 3):
+        np.testing.assert_array_equal(ends[0][key], ends[1][key])
+    for observation, other in zip(observations, other_observations, strict=True):
+        assert (observation is None) == (other is None)
+        if observation is not None:
+            assert_same(observation, other)
+    assert_same_info(
+        {key: values[there] for key, values in of_end.items()},
+        {key: values[there] for key, values in other_of_end.items()},
+    )
+
+
+def both(
+    num_envs: int,
+    mode: AutoresetMode = AutoresetMode.NEXT_STEP,
+    copy: bool = True,
+    **arguments: Any,
+) -> tuple[DAGSchedVectorEnv, SyncVectorEnv]:
     """The vector environment and its reference."""
-    envs = DAGSchedVectorEnv(num_envs=num_envs, **arguments)
-    return envs, SyncVectorEnv([lambda: DAGSchedEnv(**arguments)] * num_envs)
+    envs = DAGSchedVectorEnv(num_envs=num_envs, autoreset_mode=mode, copy=copy, **arguments)
+    copies = [lambda: DAGSchedEnv(**arguments)] * num_envs
+    return envs, SyncVectorEnv(copies, autoreset_mode=mode)
 
 
 def draw_actions(envs: DAGSchedVectorEnv, rng: np.random.Generator) -> np.ndarray:
@@ -88,12 +116,16 @@ CASES = list(itertools.product(ACTIONS, OBSERVATIONS, (True, False)))
     num_envs=st.integers(1, 4),
     reward=st.sampled_from([*REWARDS, Reduction("relative", 0.01, 0.1)]),
     seed=st.integers(0, 2**31),
+    mode=st.sampled_from([AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP]),
+    copy=st.booleans(),
 )
 def test_equal_to_single_environments_step_by_step(
-    action: str, observation: str, insertion: bool, problems, num_envs, reward, seed
+    action: str, observation: str, insertion: bool, problems, num_envs, reward, seed, mode, copy
 ) -> None:
     envs, reference = both(
         num_envs,
+        mode,
+        copy,
         instances=problems,
         action=action,
         observation=observation,
@@ -118,6 +150,7 @@ def test_equal_to_single_environments_step_by_step(
         for array, other in zip(outcome, expected_outcome, strict=True):
             assert array.dtype == other.dtype
             np.testing.assert_array_equal(array, other)
+        assert_same_end(info, expected_info)
         assert_same_info(info, expected_info)
 
 
@@ -193,6 +226,28 @@ def test_made_by_gymnasium() -> None:
     envs.step(envs.action_space.sample())
     assert repr(envs) == "DAGSchedVectorEnv(VectorDAGSched-v0, num_envs=3)"
     envs.close()
+
+
+def test_an_episode_that_ends_and_the_next_in_one_step() -> None:
+    envs = gymnasium.make_vec(
+        "DAGSched-v0",
+        2,
+        "vector_entry_point",
+        instances=PAIR,
+        action="task",
+        autoreset_mode="SameStep",
+    )
+    assert envs.metadata["autoreset_mode"] == AutoresetMode.SAME_STEP
+    first, _ = envs.reset(seed=0)
+    envs.step(np.array([0, 1]))
+    seen, _, over, _, info = envs.step(np.array([1, 0]))
+    assert over.tolist() == info["_final_info"].tolist() == [True, False]
+    assert (seen["status_ready"][0] == first["status_ready"][0]).all()
+    assert info["final_obs"][0]["status_completed"].tolist() == [1, 1]
+    assert info["final_info"]["makespan"][0] == 5
+    assert info["action_mask"].tolist() == [[1, 0], [0, 1]]
+    assert "makespan" not in info
+    assert envs.step(np.array([0, 1]))[2].tolist() == [False, True]
 
 
 # -- observations, rewards, info -------------------------------------------------------------------
@@ -307,6 +362,7 @@ def test_nothing_works_before_the_first_reset() -> None:
     ("arguments", "message"),
     [
         ({"num_envs": 0}, "num_envs=0"),
+        ({"autoreset_mode": "Disabled"}, "give 'NextStep' or 'SameStep'"),
         ({"action": "other"}, "action='other'"),
         ({"illegal_penalty": -1.0}, "illegal_penalty=-1"),
         ({"instances": [PAIR, CHAIN], "max_tasks": 3}, r"instances\[1\].*max_tasks=4"),
