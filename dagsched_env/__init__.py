@@ -15,16 +15,16 @@ Modules and packages in reading order; each imports only from those before it. A
 of this package, loaded on first use:
 
 - the problem: ``errors``, ``expected`` (arguments of another kind), ``kernels`` (numeric code,
-  compiled by numba), ``parameters`` (what a family draws for each instance), ``workflow`` (a task
-  graph without processors), ``instance``, ``schedule``, ``platforms`` (processors for a workflow),
-  ``parts`` (for training, validation and test);
+  compiled by numba), ``parameters`` (what a family draws for each instance), ``plugins`` (what
+  users add), ``workflow`` (a task graph without processors), ``instance``, ``schedule``,
+  ``platforms`` (processors for a workflow), ``parts`` (for training, validation and test);
 - the rules: ``simulator``, ``actions``, ``features``, ``rewards``, ``durations`` (execution under
   noise), ``bounds``, ``critical`` (the tasks that decide the makespan);
 - problems and solutions: ``generators``, ``schedulers``, ``io``, ``specs`` (families as text),
   ``render``, ``suites``;
 - the environment: ``sources`` (where the problems come from), ``observation``, ``env``, ``vector``
-  (many environments at once), ``sb3`` (for Stable-Baselines3), ``window`` (for
-  ``render_mode="human"``);
+  (many environments at once), ``sb3`` (for Stable-Baselines3), ``pyg`` (for graph networks),
+  ``window`` (for ``render_mode="human"``);
 - experiments: ``exact`` (CP-SAT), ``adversarial`` (instances on which a scheduler fails),
   ``solver`` (all of the above for one short schedule), ``compare``, ``testing`` (checks for your
   own parts), ``warm_up`` (compiles all kernels beforehand), ``cli`` (the command ``dagsched``).

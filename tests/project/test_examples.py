@@ -35,8 +35,10 @@ def test_there_is_a_test_and_a_line_of_the_readme_for_every_example():
     assert scripts == {
         "adversarial_instance.py",
         "cliffwalk_per.py",
+        "graph_network.py",
         "job_shop.py",
         "maskable_ppo.py",
+        "own_generator.py",
         "own_instance.py",
         "own_reward.py",
         "own_scheduler.py",
@@ -83,6 +85,22 @@ def test_own_instance(tmp_path):
         assert bound <= found <= by_heft
         assert_picture(tmp_path / "out" / f"{name}.png")
     assert lines[0][1:3] == ("80.00", "73.00")  # HEFT's published makespan, and the optimum
+
+
+def test_own_generator(tmp_path):
+    output = run("own_generator.py", directory=tmp_path)
+    assert re.search(r"^peft +[\d.]+ +[\d.]+ +\d+ +\d+ +\d+", output, re.MULTILINE)
+    episodes = re.findall(r"^episode \d: cameras-[2-6], .* SLR ([\d.]+)$", output, re.MULTILINE)
+    assert len(episodes) == 3
+    assert all(float(slr) >= 1 for slr in episodes)
+
+
+def test_graph_network(tmp_path):
+    output = run("graph_network.py", directory=tmp_path)
+    losses = [float(x) for x in re.findall(r"loss ([\d.]+)$", output, re.MULTILINE)]
+    assert losses[-1] < losses[0] / 100
+    ratio = dict(re.findall(r"^  (.+?) +([\d.]+)$", output, re.MULTILINE))
+    assert abs(float(ratio["network"]) - 1) < 0.03 < float(ratio["any order"]) - 1
 
 
 def test_own_reward(tmp_path):
