@@ -57,9 +57,10 @@ test: $(KERNELS) ## run all tests
 baseline: $(KERNELS) ## train MaskablePPO on the same problems: MINUTES
 	@$(BIN)/python -m aerl_trainer.baselines.maskable_ppo $(if $(MINUTES),--minutes '$(MINUTES)')
 
-bench: $(KERNELS) ## measure speed and quality with the scripts of benchmarks/
+bench: $(KERNELS) ## measure speed and quality, then compare all solvers at equal wall time (quick)
 	@set -e; for name in $(BENCHES); do \
 		echo "benchmarks/$$name.py"; $(BIN)/python "benchmarks/$$name.py"; done
+	@echo 'benchmarks/solvers.py --quick'; $(BIN)/python benchmarks/solvers.py --quick
 
 lint: $(STAMP) ## check style and formatting (ruff)
 	@$(BIN)/ruff check .

@@ -1,5 +1,6 @@
-"""``benchmarks/manager_search.py``: its rival is the same search, and it measures."""
+"""The scripts of ``benchmarks/``: they measure, and their rivals are what they say."""
 
+import csv
 import dataclasses
 import importlib
 import itertools
@@ -165,3 +166,42 @@ def test_the_learner_is_measured_part_by_part(tmp_path):
     rows = re.findall(r"^(.+?) +(\d+) +([\d.]+)$", printed, re.MULTILINE)
     assert [name for name, *_ in rows][-2:] == ["whole step", "written with torch"]
     assert len(rows) == 5
+
+
+def test_all_solvers_meet_and_an_interrupted_contest_goes_on(tmp_path):
+    few = ["--suites", "paper", "--stride", "8", "--budgets", "0.05", "--json", "runs.json"]
+    first = printed_by("solvers.py", *few, "--picture", "runs.png", cwd=tmp_path)
+    kept = (tmp_path / "runs.json").read_text()
+    second = printed_by("solvers.py", *few, "--csv", "runs.csv", cwd=tmp_path)
+    assert (tmp_path / "runs.json").read_text() == kept
+    progress, tables = first.split("\n\n", 1)
+    assert progress == "paper/Topcuoglu2002, 0.05 s"
+    assert second.strip() == tables.strip()
+    contestants = json.loads(kept)["settings"]["contestants"]
+    rows = re.findall(r"^\| (\w+) \| 1 \| ([\d.]+) \| \2 \| \d/\d/\d ", tables, re.MULTILINE)
+    assert [name for name, _ in rows] == [name for name in contestants if name != "solve"]
+    assert "Worse than the portfolio: 0 of 1." in tables
+    with (tmp_path / "runs.csv").open() as stream:
+        lines = list(csv.DictReader(stream))
+    assert [line["contestant"] for line in lines] == contestants
+    assert all(float(line["makespan"]) >= 73 and float(line["seconds"]) > 0 for line in lines)
+    assert (tmp_path / "runs.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_contest_refuses_a_file_of_other_settings(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    solvers = importlib.import_module("solvers")
+    path = tmp_path / "runs.json"
+    turns = {"solve": {"makespan": 1.0, "seconds": 1.0, "cpu_seconds": 1.0, "proved": False}}
+    meeting = {"problem": "paper/a", "budget_s": 1.0, "reference": None, "turns": turns}
+    solvers.Record(path, {"stride": 1}).keep(meeting)
+    assert solvers.Record(path, {"stride": 1}).has("paper/a", 1.0)
+    with pytest.raises(ValueError, match="other settings"):
+        solvers.Record(path, {"stride": 2})
+
+
+def test_who_begins_a_contest_changes(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    solvers = importlib.import_module("solvers")
+    orders = ["".join(solvers.rotated("abc", start)) for start in range(4)]
+    assert orders == ["abc", "bca", "cab", "abc"]
