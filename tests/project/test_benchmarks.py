@@ -168,11 +168,24 @@ def test_the_learner_is_measured_part_by_part(tmp_path):
     assert len(rows) == 5
 
 
-def test_all_solvers_meet_and_an_interrupted_contest_goes_on(tmp_path):
+@pytest.fixture
+def solvers(monkeypatch):
+    """The module of the contest, imported as the script does."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return importlib.import_module("solvers")
+
+
+@pytest.mark.slow
+def test_all_solvers_meet_and_a_finished_contest_is_not_repeated(
+    solvers, monkeypatch, capsys, tmp_path
+):
     few = ["--suites", "paper", "--stride", "8", "--budgets", "0.05", "--json", "runs.json"]
     first = printed_by("solvers.py", *few, "--picture", "runs.png", cwd=tmp_path)
     kept = (tmp_path / "runs.json").read_text()
-    second = printed_by("solvers.py", *few, "--csv", "runs.csv", cwd=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["solvers.py", *few, "--csv", "runs.csv"])
+    solvers.main()
+    second = capsys.readouterr().out
     assert (tmp_path / "runs.json").read_text() == kept
     progress, tables = first.split("\n\n", 1)
     assert progress == "paper/Topcuoglu2002, 0.05 s"
@@ -188,9 +201,7 @@ def test_all_solvers_meet_and_an_interrupted_contest_goes_on(tmp_path):
     assert (tmp_path / "runs.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_contest_refuses_a_file_of_other_settings(monkeypatch, tmp_path):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    solvers = importlib.import_module("solvers")
+def test_a_contest_refuses_a_file_of_other_settings(solvers, tmp_path):
     path = tmp_path / "runs.json"
     turns = {"solve": {"makespan": 1.0, "seconds": 1.0, "cpu_seconds": 1.0, "proved": False}}
     meeting = {"problem": "paper/a", "budget_s": 1.0, "reference": None, "turns": turns}
@@ -200,8 +211,6 @@ def test_a_contest_refuses_a_file_of_other_settings(monkeypatch, tmp_path):
         solvers.Record(path, {"stride": 2})
 
 
-def test_who_begins_a_contest_changes(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    solvers = importlib.import_module("solvers")
+def test_who_begins_a_contest_changes(solvers):
     orders = ["".join(solvers.rotated("abc", start)) for start in range(4)]
     assert orders == ["abc", "bca", "cab", "abc"]
