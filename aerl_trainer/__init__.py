@@ -11,8 +11,8 @@ Modules and packages in reading order; each imports only from those before it:
 - evaluation and learning: ``inference`` (who evaluates states), ``learning``, ``policies`` (what
   a run has learned, with its settings), ``validator``, ``schedulers`` (a policy for ``dagsched``);
 - processes: ``runtime``, ``lifecycle`` (of a search job), ``observers`` (what a run records);
-- what users call: ``solver``, ``solutions`` (what it shows), ``evaluation``, ``training``, ``launch``
-  (a run on any problems), ``baselines``, ``cli``.
+- what users call: ``solver``, ``solutions`` (what it shows), ``evaluation``, ``training``,
+  ``launch`` (a run on any problems), ``baselines``, ``cli``.
 
 All of these, and the names below, are attributes that are loaded on first use: child processes
 import this package too, and most of them need no torch.
