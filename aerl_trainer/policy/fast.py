@@ -32,7 +32,7 @@ __all__ = ["VARIETY", "FastPolicy", "RankGroup"]
 VARIETY = 2.0
 """Temperature at which the best of several samples of a trained policy is best."""
 AT_ONCE = 8
-"""Schedules that are sampled between two looks at the clock."""
+"""Most schedules that are sampled between two looks at the clock."""
 
 
 class RankGroup(NamedTuple):
@@ -104,12 +104,15 @@ class FastPolicy:
             rng: of the samples.
             budget_s: begin no more samples after this time; the greedy schedule is always made.
         """
-        end = math.inf if budget_s is None else time.perf_counter() + budget_s
+        started = time.perf_counter()
+        end = math.inf if budget_s is None else started + budget_s
         best, varied = self.schedule(instance), self.softened(VARIETY)
-        for first in range(0, k, AT_ONCE):
-            if time.perf_counter() >= end:
-                break
-            uniforms = rng.random((min(AT_ONCE, k - first), instance.n_tasks))
+        passes_per_s = 1.0 / (time.perf_counter() - started)
+        drawn = 0
+        while drawn < k and (left_s := end - time.perf_counter()) > 0.0:
+            count = int(min(AT_ONCE, k - drawn, max(passes_per_s * left_s, 1)))
+            drawn += count
+            uniforms = rng.random((count, instance.n_tasks))
             makespans = varied._roll_out(instance, uniforms, gradients=False).makespans
             shortest = int(np.argmin(makespans))
             if makespans[shortest] < best.makespan:

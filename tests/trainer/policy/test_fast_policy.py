@@ -16,6 +16,7 @@ from aerl_trainer.policy.context import PATH, allocate_policy, list_length, poli
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.policy.rollout import draw, most_probable
 from aerl_trainer.policy.scoring import begin, follow, score, short_list
+from aerl_trainer.policy.shipped import shipped_policy
 from aerl_trainer.policy.weights import (
     BIAS,
     HIDDEN,
@@ -35,6 +36,7 @@ from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import N_READY, Floats
 from dagsched_env.kernels.state.transitions import place, reset
+from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import heft
 from dagsched_env.simulator import State, replay
 from helpers import references
@@ -355,6 +357,18 @@ def test_every_schedule_is_valid(instance: Instance, seed: int) -> None:
     for makespan, actions in zip(group.makespans, group.actions, strict=True):
         pairs = np.stack(np.divmod(actions, instance.n_processors), axis=1)
         assert replay(instance, pairs).makespan == makespan
+
+
+def test_samples_end_with_their_time() -> None:
+    """The greedy schedule is always made; with time enough nothing is left out."""
+    instance, policy = problem(40, 4, 2), shipped_policy("default")
+
+    def best_of(**limit: float) -> Schedule:
+        return policy.best_of(instance, 20, np.random.default_rng(1), **limit)
+
+    assert best_of(budget_s=1e-9) == policy.schedule(instance)
+    assert best_of(budget_s=3600.0) == best_of()
+    assert best_of().makespan < policy.schedule(instance).makespan
 
 
 def test_a_softened_policy_divides_its_logits() -> None:
