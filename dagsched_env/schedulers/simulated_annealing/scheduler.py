@@ -66,7 +66,8 @@ def annealing(
             the same processor, in [0, 1].
         cost_bias: ≥ 1; of the m other processors a move goes to that of rank ``m * u ** cost_bias``
             by the cost of the task, u uniform in [0, 1).
-        best_place: a task that moves alone takes the best place on its processor, not a random one.
+        best_place: a task that moves alone to another processor takes the best place there, not a
+            random one.
         load_weight: ≥ 0; weight of the mean load of the processors beside the makespan, times the
             16th power of their mean utilisation. It leads to shorter schedules where the
             processors are rarely idle.

@@ -391,24 +391,29 @@ def _drawn(instance: Instance, current: int, seed: int, cost_bias: float) -> int
 
 
 def test_a_task_alone_takes_the_best_place_on_request() -> None:
-    """Task 1 waits until 10 for task 0: there is room for task 3 before it, not behind it."""
+    """Task 1 waits until 10 for task 0: there is room for task 3 before it, not behind it.
+
+    On the processor where it is already, a random place is taken: the best is mostly its own.
+    """
     never = math.inf
-    comp = [[10.0, never], [never, 1.0], [never, 1.0], [never, 5.0]]
+    comp = [[10.0, never], [never, 1.0], [never, 1.0], [5.0, 5.0]]
     instance = Instance(comp, [(0, 1)], [0.0])
-    found = set()
+    rules = SINGLE_TASKS._replace(best_place=True)
+    found: dict[int, set[float]] = {0: set(), 1: set()}
     for seed in range(40):
-        order = np.array([2, 0, 1, 3])
-        c, s = make_solution(instance, order, np.array([0, 1, 1, 1]))
-        assert solution.makespan(instance.arrays, s) == 16.0
-        uniforms = np.random.default_rng(seed).random(metropolis.UNIFORMS_PER_MOVE)
-        uniforms[0] = 0.9  # task 3
-        kept = (np.array([99.0]), order, s.processor.copy())
-        places = pairs.PairPlaces(*pairs.pair_places(4))
-        rules = SINGLE_TASKS._replace(best_place=True)
-        metropolis.metropolis(instance.arrays, c, s, places, rules, 1e-9, 1, uniforms, *kept)
-        assert solution.makespan(instance.arrays, s) == 11.0
-        found.add(s.order.tolist().index(3))
-    assert found == {0}
+        for from_q, before in ((0, 15.0), (1, 16.0)):
+            order = np.array([2, 0, 1, 3])
+            c, s = make_solution(instance, order, np.array([0, 1, 1, from_q]))
+            assert solution.makespan(instance.arrays, s) == before
+            uniforms = np.random.default_rng(seed).random(metropolis.UNIFORMS_PER_MOVE)
+            uniforms[0] = 0.9  # task 3
+            uniforms[1] = 0.9 if from_q == 0 else 0.1  # to processor 1
+            kept = (np.array([99.0]), order, s.processor.copy())
+            places = pairs.PairPlaces(*pairs.pair_places(4))
+            metropolis.metropolis(instance.arrays, c, s, places, rules, 1e-9, 1, uniforms, *kept)
+            assert s.processor[3] == 1
+            found[from_q].add(solution.makespan(instance.arrays, s))
+    assert found == {0: {11.0}, 1: {11.0, 16.0}}
 
 
 @pytest.mark.parametrize(
