@@ -59,15 +59,14 @@ def genetic(
     if not isinstance(population, int | np.integer) or population < 2:
         raise DAGSchedError(f"population is {population!r}: give a whole number >= 2")
     incumbent = Incumbent(instance, budget, algorithm="genetic", insertion=insertion, trace=trace)
-    if incumbent.running:
-        evolution = Evolution(incumbent, rng, int(population))
+    evolution = Evolution(incumbent, rng, int(population))
     while incumbent.running:
         evolution.advance()
     return incumbent.schedule
 
 
 class Evolution:
-    """A population that improves the incumbent, generation by generation.
+    """A population that improves the incumbent.
 
     Args:
         incumbent: the best schedule so far, one of the first generation; the decodings are counted
@@ -82,14 +81,45 @@ class Evolution:
         self._rng = rng
         self._choices = eligibility.Eligibility(*eligibility.eligibility(incumbent.instance.arrays))
         self._scratch = Placements(*placements.empty_placements(n, p))
-        self._adults = _found(incumbent, rng, size)
+        self._size = size
+        self._founders = [incumbent.schedule]
+        self._adults: Population | None = None
         self._next_mother = 0
 
     def advance(self) -> None:
-        """One generation, or as much of it as the budget allows."""
-        incumbent, adults = self._incumbent, self._adults
-        size = adults.makespan.shape[0]
-        count = incumbent.budget.grant(min(size, batch_size(incumbent.instance)))
+        """One generation, the first one too, or as much of it as a few milliseconds allow."""
+        budget, instance = self._incumbent.budget, self._incumbent.instance
+        missing = self._size - len(self._founders) if self._adults is None else 0
+        count = budget.grant(min(missing or self._size, batch_size(instance)))
+        if missing:
+            self._found(count)
+        else:
+            self._adults = self._adults or self._grow_up()
+            self._breed(self._adults, count)
+        budget.evaluations += count
+
+    def _found(self, count: int) -> None:
+        """Noisy list schedules join the first generation."""
+        instance, insertion = self._incumbent.instance, self._incumbent.insertion
+        made = draw_lists(instance, self._rng, count, default_sigma(instance), insertion)
+        founders = [Schedule.adopt(*arrays) for arrays in zip(*made, strict=True)]
+        self._founders += founders
+        best = min(founders, key=lambda founder: founder.makespan)
+        if best.makespan < self._incumbent.makespan:
+            self._incumbent.offer(execution_order(instance, best), best.processor)
+
+    def _grow_up(self) -> Population:
+        instance, founders = self._incumbent.instance, self._founders
+        self._founders = []
+        return Population(
+            np.stack([execution_order(instance, founder) for founder in founders]),
+            np.stack([founder.processor for founder in founders]),
+            np.array([founder.makespan for founder in founders]),
+        )
+
+    def _breed(self, adults: Population, count: int) -> None:
+        """So many mothers have children."""
+        incumbent = self._incumbent
         crossover.breed(
             incumbent.instance.arrays,
             self._choices,
@@ -99,27 +129,7 @@ class Evolution:
             self._rng.random((count, crossover.UNIFORMS_PER_CHILD)),
             incumbent.insertion,
         )
-        self._next_mother = (self._next_mother + count) % size
-        incumbent.budget.evaluations += count
+        self._next_mother = (self._next_mother + count) % self._size
         best = int(adults.makespan.argmin())
         if adults.makespan[best] < incumbent.makespan:
             incumbent.offer(adults.order[best], adults.processor[best])
-
-
-def _found(incumbent: Incumbent, rng: np.random.Generator, size: int) -> Population:
-    """The incumbent and as many noisy list schedules as the budget and the size allow."""
-    instance, budget = incumbent.instance, incumbent.budget
-    founders = [incumbent.schedule]
-    while len(founders) < size and budget.progress < 1.0:
-        count = budget.grant(min(size - len(founders), batch_size(instance)))
-        made = draw_lists(instance, rng, count, default_sigma(instance), incumbent.insertion)
-        founders += [Schedule.adopt(*arrays) for arrays in zip(*made, strict=True)]
-        budget.evaluations += count
-    population = Population(
-        np.stack([execution_order(instance, founder) for founder in founders]),
-        np.stack([founder.processor for founder in founders]),
-        np.array([founder.makespan for founder in founders]),
-    )
-    best = int(population.makespan.argmin())
-    incumbent.offer(population.order[best], population.processor[best])
-    return population

@@ -64,4 +64,5 @@ def hill_climbing(
             start = Schedule.adopt(*(array[0] for array in made))
             chain.restart(execution_order(instance, start), start.processor)
             last_improved = budget.evaluations
+    chain.hand_over()
     return incumbent.schedule

@@ -5,7 +5,8 @@ In reading order:
 - ``result``: what a solve reports while it runs, and in the end;
 - ``best``: the best schedule so far, and whether the solve is over; shared by threads;
 - ``lists``: the list schedulers, fastest first, as far as the time goes;
-- ``race``: annealings with several settings, in heats and a final;
+- ``entrants``: annealings, descents from many starts, a genetic algorithm;
+- ``race``: the entrants in heats and a final;
 - ``threads``: races side by side;
 - ``proof``: CP-SAT on small problems;
 - ``solving``: ``solve``.

@@ -1,42 +1,47 @@
-"""A race of annealings: several settings get a little time each, the best ones get the rest.
+"""A race: several ways to search get a little time each, what pays gets the rest.
 
-No one temperature and no one kind of move is best everywhere. Heats show which of them pays for a
-problem; the winner then begins again and again, each time from the best schedule.
+No one way is best everywhere. Heats show which of them pays for a problem; the winner goes on. The
+genetic algorithm and the descents run first, because they search far from the best schedule; the
+annealings begin with it.
 """
 
-from typing import NamedTuple
+import math
 
 import numpy as np
 
-from dagsched_env.schedulers.anytime import MOVES, Budget, Incumbent, execution_order
-from dagsched_env.schedulers.simulated_annealing import Chain, Cooling, MoveRules
+from dagsched_env.schedulers.anytime import MOVES, Budget, Incumbent
+from dagsched_env.schedulers.simulated_annealing import Cooling, MoveRules
 from dagsched_env.solver.best import Best
+from dagsched_env.solver.entrants import Annealing, Descents, Entrant, Genetic, Setting
 
 __all__ = ["RULES", "race"]
 
-
-class Entrant(NamedTuple):
-    """Settings of an annealing."""
-
-    rules: MoveRules
-    cooling: Cooling
-
-
-RULES = MoveRules(pair_share=0.2, cost_bias=4.0, best_place=True, load_weight=8.0)
-"""What is best on average; chosen in benchmarks/SEARCH_NOTES.md."""
-FAVOURITE = Entrant(RULES, Cooling(1.5, 0.3))
-ENTRANTS = (
-    FAVOURITE,
-    Entrant(RULES._replace(load_weight=0.0), Cooling(5.0, 0.5)),  # trees with dear communication
-    Entrant(MoveRules(0.3, 1.0, False, 0.0), Cooling(0.4, 0.04)),  # few alternatives, long paths
-    Entrant(RULES, Cooling(3.0, 0.05)),
+RULES = MoveRules(
+    pair_share=0.2, cluster_share=0.1, cost_bias=4.0, best_place=True, load_weight=8.0
 )
-HEATS = ((4, 0.06), (2, 0.1))
+"""What is best on average; chosen in benchmarks/SEARCH_NOTES.md."""
+PLAIN = MoveRules(
+    pair_share=0.2, cluster_share=0.1, cost_bias=1.0, best_place=False, load_weight=0.0
+)
+FAVOURITE = Setting(RULES, Cooling(1.5, 0.3))
+ANNEALINGS = (
+    FAVOURITE,
+    Setting(RULES._replace(load_weight=0.0), Cooling(5.0, 0.5)),  # trees with dear communication
+    Setting(PLAIN._replace(pair_share=0.3), Cooling(0.4, 0.04)),  # few alternatives, long paths
+    Setting(RULES, Cooling(3.0, 0.05)),
+)
+HEATS = ((6, 0.05), (3, 0.08))
 """How many run in each heat, and the share of the budget that each of them has."""
 FINAL = 0.14
-"""Share of the budget of each slice after the heats."""
-MOVES_PER_TASK = 3000
-"""A race that expects fewer moves leaves all to the favourite: its cooling would be too fast."""
+"""Least share of the budget of a turn after the heats."""
+FINAL_MOVES = 4000
+"""Least moves per task in a turn after the heats."""
+ALONE = Setting(RULES, Cooling(1.0, 0.1))
+OPENING = 0.2
+"""Share of the descents, where there is no time for heats."""
+FEW, MANY = 300, 1000
+"""Moves per task. A race that expects less has no heats: ``ALONE`` begins with what the descents
+have found, or where even for these there are too few, with the list schedules."""
 
 
 def race(best: Best, rng: np.random.Generator, budget_s: float | None, moves: int | None) -> None:
@@ -53,19 +58,30 @@ def race(best: Best, rng: np.random.Generator, budget_s: float | None, moves: in
     if best.over or budget_s == 0.0:
         return
     track = _Track(best, rng, Budget(budget_s, moves, MOVES))
-    if track.expected_moves() < MOVES_PER_TASK * best.instance.n_tasks:
-        track.run(FAVOURITE, 1.0)
+    alone = track.annealing(ALONE)
+    per_task = track.expected_moves(alone) / best.instance.n_tasks
+    if per_task < MANY:
+        if per_task >= FEW:
+            track.run(track.descents(), OPENING)
+        track.run(alone, 1.0)
         return
-    results: dict[Entrant, float] = {}
-    runners = list(ENTRANTS)
+    runners = track.entrants()
+    results = dict.fromkeys(runners, math.inf)
+    used = dict.fromkeys(runners, 0.0)
+
+    def rank(entrant: Entrant) -> tuple[float, float]:
+        return results[entrant], used[entrant]
+
+    def run(entrant: Entrant, share: float) -> None:
+        results[entrant] = min(results[entrant], track.run(entrant, share))
+        used[entrant] += share
+
     for count, share in HEATS:
-        runners = runners[:count]
-        for entrant in runners:
-            results[entrant] = min(results.get(entrant, np.inf), track.run(entrant, share))
-        runners.sort(key=lambda entrant: results[entrant])
+        for entrant in runners[:count]:
+            run(entrant, share)
+        runners.sort(key=rank)
     while track.open:
-        leader = min(results, key=lambda entrant: results[entrant])
-        results[leader] = min(results[leader], track.run(leader, FINAL))
+        run(min(runners, key=rank), max(FINAL, FINAL_MOVES / per_task))
 
 
 class _Track:
@@ -85,38 +101,52 @@ class _Track:
             lists=False,
         )
         self._unit = self._incumbent.makespan / best.instance.n_tasks
-        self._chains: dict[MoveRules, Chain] = {}
 
     @property
     def open(self) -> bool:
         """Neither the budget is used up nor is the solve over."""
         return self._budget.progress < 1.0 and not self._best.over
 
-    def expected_moves(self) -> float:
-        """In the whole race, as a first few of them tell."""
-        chain = self._chain(FAVOURITE.rules)
+    def annealing(self, setting: Setting) -> Annealing:
+        """An entrant."""
+        return Annealing(self._incumbent, self._rng, setting, self._unit)
+
+    def descents(self) -> Descents:
+        """An entrant."""
+        return Descents(self._incumbent, self._rng, PLAIN)
+
+    def entrants(self) -> list[Entrant]:
+        """All of them, in the order of the first heat."""
+        return [
+            Genetic(self._incumbent, self._rng),
+            self.descents(),
+            *map(self.annealing, ANNEALINGS),
+        ]
+
+    def expected_moves(self, entrant: Entrant) -> float:
+        """In the whole race, as a first few of an annealing tell."""
         while self.open and self._budget.evaluations == 0:  # all tasks may be passed over
-            self._advance(chain, FAVOURITE.cooling.start)
+            entrant.advance(0.0)
+        entrant.end()
+        self._offer(entrant)
         return self._budget.evaluations / max(self._budget.progress, 1e-9)
 
     def run(self, entrant: Entrant, share: float) -> float:
-        """Anneal from the best schedule of this race for a share of the budget.
+        """A turn of an entrant, for a share of the budget.
 
         Returns:
-            The shortest makespan on the way, decoded without insertion (time).
+            Its result, see ``Entrant.advance`` (time).
         """
-        schedule, begin = self._incumbent.schedule, self._budget.progress
-        chain = self._chain(entrant.rules)
-        chain.restart(execution_order(self._best.instance, schedule), schedule.processor)
+        begin, result = self._budget.progress, math.inf
+        share = min(share, 1.0 - begin)
+        entrant.begin()
         while self.open and (done := (self._budget.progress - begin) / share) < 1.0:
-            self._advance(chain, entrant.cooling.at(done))
-        return chain.makespan
+            result = entrant.advance(done)
+            self._offer(entrant)
+        entrant.end()
+        self._offer(entrant)
+        return result
 
-    def _chain(self, rules: MoveRules) -> Chain:
-        if rules not in self._chains:
-            self._chains[rules] = Chain(self._incumbent, self._rng, rules)
-        return self._chains[rules]
-
-    def _advance(self, chain: Chain, temperature: float) -> None:
-        if chain.advance(self._unit * temperature):
-            self._best.offer(self._incumbent.schedule, "annealing")
+    def _offer(self, entrant: Entrant) -> None:
+        if self._incumbent.makespan < self._best.schedule.makespan:
+            self._best.offer(self._incumbent.schedule, entrant.name)

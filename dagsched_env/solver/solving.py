@@ -1,4 +1,4 @@
-"""``solve``: list schedulers, a race of annealings, and CP-SAT where the problem is small."""
+"""``solve``: list schedulers, a race of searches, and CP-SAT where the problem is small."""
 
 import math
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from dagsched_env.schedulers.anytime import MOVES, check_count, generator
 from dagsched_env.solver.best import Best
 from dagsched_env.solver.lists import run_list_schedulers
 from dagsched_env.solver.proof import SHARE, can_prove, prove
-from dagsched_env.solver.race import ENTRANTS, MOVES_PER_TASK
+from dagsched_env.solver.race import MANY
 from dagsched_env.solver.result import Callback, SolveResult
 from dagsched_env.solver.threads import race_in_threads
 
@@ -21,6 +21,8 @@ __all__ = ["improve", "load_kernels", "solve"]
 
 QUICKLY_BOUNDED = 1000
 """Tasks times processors of a problem whose better bounds take a few milliseconds at most."""
+LOADING_MOVES = 10 * MANY * 3
+"""Enough for all entrants of a race for three tasks."""
 
 
 def solve(
@@ -37,8 +39,9 @@ def solve(
 ) -> SolveResult:
     """Search for a short schedule; never worse than a list schedule for which there is time.
 
-    First come the list schedulers, fastest first. Then annealings with several settings have short
-    heats, and the best of them the rest of the time. Problems of at most 20 tasks leave half of
+    First come the list schedulers, fastest first. Then a genetic algorithm, descents from many
+    starts and annealings with several settings have short heats, and the best of them the rest of
+    the time. Problems of at most 20 tasks leave half of
     the time to CP-SAT, where it is installed and the time is enough. The solve ends early when a
     schedule is proved optimal. Ctrl-C ends it, too: the result is the best schedule so far.
 
@@ -46,7 +49,7 @@ def solve(
         instance: the problem.
         budget_s: wall time in seconds, > 0; the time to load kernels, once in a process, is not
             counted.
-        max_evaluations: moves of the annealings, ≥ 1, of all threads together; 200 000 when both
+        max_evaluations: moves of the searches, ≥ 1, of all threads together; 200 000 when both
             limits are None. Without ``budget_s`` the makespan is a function of the arguments.
         threads: races at the same time, one core each, ≥ 1.
         seed: of all randomness, ≥ 0.
@@ -103,4 +106,4 @@ def load_kernels() -> None:
     """Solve a tiny problem, so that no kernel has to be loaded or compiled within a budget."""
     best = Best(Instance([[2.0, 3.0], [4.0, 3.0], [1.0, 2.0]], [(0, 1), (0, 2)], [5.0, 1.0]))
     run_list_schedulers(best)
-    race_in_threads(best, [generator(0)], None, 3 * MOVES_PER_TASK * len(ENTRANTS))
+    race_in_threads(best, [generator(0)], None, LOADING_MOVES)

@@ -5,5 +5,6 @@ In reading order:
 - ``solution``: a schedule as a graph, with finishes and bottom levels that moves keep up to date;
 - ``single``: moves of one task, judged by heads and tails without decoding again;
 - ``pairs``: moves of two tasks that are joined by an edge;
+- ``clusters``: moves of tasks on one processor that edges join;
 - ``metropolis``: random moves at one temperature, accepted by the Metropolis rule.
 """

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.graph.eligibility import Eligibility
 from dagsched_env.kernels.jit import borrowing
+from dagsched_env.kernels.moves.clusters import KINDS, Cluster, gather, longest_through, settle
 from dagsched_env.kernels.moves.pairs import PairPlaces, try_pair
 from dagsched_env.kernels.moves.single import (
     cheapest_place,
@@ -23,14 +24,19 @@ from dagsched_env.kernels.moves.solution import Solution, makespan
 __all__ = ["UNIFORMS_PER_MOVE", "MoveRules", "metropolis"]
 
 UNIFORMS_PER_MOVE = 6
-"""Random numbers that a move takes at most: task, processor, position, acceptance, pair or not,
-place of a pair. A task that is passed over takes one."""
+"""Random numbers that a move takes at most: task, processor, position or size of a cluster,
+acceptance, kind of move, place of a pair or kind of cluster. A task that is passed over takes
+one."""
 
 STAY = 0.3
 """Share of the moves that keep the processor of the task."""
 
 PASS_OVER = 0.98
 """Probability that a task on no longest path is passed over: its move alone does not help."""
+
+NOT_PASSED_OVER = 20
+"""Such tasks among n that are expected to be drawn, at most. Of many tasks few are on a longest
+path; the others would get most moves."""
 
 SLACK = 1e-12
 """Relative rounding error of sums along a path."""
@@ -44,6 +50,9 @@ class MoveRules(NamedTuple):
 
     pair_share: float
     """Share of the moves that take a predecessor or a successor of the task along, in [0, 1]."""
+    cluster_share: float
+    """Share of the moves that take a cluster along, in [0, 1 - ``pair_share``]. It has at most
+    (n + 1) ** u members, u uniform in [0, 1)."""
     cost_bias: float
     """≥ 1. Of the m other processors the one of rank ``m * u ** cost_bias`` by cost is drawn, u
     uniform in [0, 1). 1 draws all with the same probability, more prefers the cheap ones."""
@@ -60,6 +69,7 @@ def metropolis(
     c: Eligibility,
     s: Solution,
     w: PairPlaces,
+    b: Cluster,
     rules: MoveRules,
     temperature: float,
     limit: int,
@@ -80,6 +90,7 @@ def metropolis(
         c: its eligible processors.
         s: the schedule; changed.
         w: work space.
+        b: work space.
         rules: how moves are drawn, and how they are judged.
         temperature: ≥ 0, in units of time.
         limit: the number of moves that may be evaluated.
@@ -94,36 +105,32 @@ def metropolis(
     n = g.comp.shape[0]
     length = makespan(g, s)
     load_price = _load_price(g, s, length, rules.load_weight)
+    pass_over = max(PASS_OVER, 1.0 - NOT_PASSED_OVER / n)
     evaluated, at = 0, 0
     while evaluated < limit and at + UNIFORMS_PER_MOVE <= uniforms.shape[0]:
         t, chance = _scaled(uniforms[at], n)
         at += 1
         path = s.finish[t] - g.comp[t, s.processor[t]] + s.bottom_level[t]
-        if path < length * (1.0 - SLACK) and chance < PASS_OVER:
+        if path < length * (1.0 - SLACK) and chance < pass_over:
             continue
         evaluated += 1
         q = _processor(c, t, s.processor[t], uniforms[at], rules.cost_bias)
         place = uniforms[at + 1]
         allowance = -temperature * math.log(1.0 - uniforms[at + 2])
-        partner = uniforms[at + 3]
+        kind = uniforms[at + 3]
         at += 4
-        if partner < rules.pair_share:
-            u, v = _edge(g, t, partner / rules.pair_share)
-            chance = uniforms[at]
+        if kind < rules.pair_share:
+            edge, chance = kind / rules.pair_share, uniforms[at]
             at += 1
-            allowance -= _move_price(g, s, u, q, load_price) + _move_price(g, s, v, q, load_price)
-            ceiling = length * (1.0 + SLACK) + allowance
-            moved = (
-                u != v
-                and allowance >= 0.0
-                and try_pair(g, s, w, u, v, q, length, temperature, ceiling, chance, place)
+            moved = _try_edge(
+                g, s, w, t, q, length, temperature, allowance, load_price, edge, place, chance
             )
+        elif kind < rules.pair_share + rules.cluster_share:
+            kin, chance = (kind - rules.pair_share) / rules.cluster_share, uniforms[at]
+            at += 1
+            moved = _try_cluster(g, s, b, t, q, length, allowance, load_price, kin, place, chance)
         else:
-            allowance -= _move_price(g, s, t, q, load_price)
-            ceiling = length * (1.0 + SLACK) + allowance
-            # On its own processor the best place is mostly the one that it has.
-            best_place = rules.best_place and q != s.processor[t]
-            moved = allowance >= 0.0 and _try_one(g, s, t, q, ceiling, place, best_place)
+            moved = _try_one(g, s, t, q, length, allowance, load_price, place, rules.best_place)
         if moved:
             length = makespan(g, s)
             if length < best[0]:
@@ -160,17 +167,30 @@ def _move_price(g: InstanceArrays, s: Solution, t: int, q: int, load_price: floa
 
 @borrowing
 def _try_one(
-    g: InstanceArrays, s: Solution, t: int, q: int, ceiling: float, place: float, best_place: bool
+    g: InstanceArrays,
+    s: Solution,
+    t: int,
+    q: int,
+    length: float,
+    allowance: float,
+    load_price: float,
+    place: float,
+    best_place: bool,
 ) -> bool:
-    """Move ``t`` to ``q``, unless the schedule might become longer than ``ceiling``.
+    """Move ``t`` to ``q``, unless the schedule might become longer than allowed.
 
     ``place``, uniform in [0, 1), draws the position in the order: one of all that the edges of
     ``t`` allow, or one of those that belong to the best place on ``q``.
     """
+    allowance -= _move_price(g, s, t, q, load_price)
+    if allowance < 0.0:
+        return False
+    ceiling = length * (1.0 + SLACK) + allowance
     first, last, arrival, tail = surroundings(g, s, t, q)
     if arrival + g.comp[t, q] + tail > ceiling:
         return False
-    if best_place:
+    # On its own processor the best place is mostly the one that it has.
+    if best_place and q != s.processor[t]:
         previous = cheapest_place(g, s, t, q, first, last, arrival, tail)
         first, last = targets(s, t, previous, first, last)
         target = first + _scaled(place, last - first + 1)[0]
@@ -181,6 +201,70 @@ def _try_one(
         return False
     move(g, s, t, q, target, previous)
     return True
+
+
+@borrowing
+def _try_edge(
+    g: InstanceArrays,
+    s: Solution,
+    w: PairPlaces,
+    t: int,
+    q: int,
+    length: float,
+    temperature: float,
+    allowance: float,
+    load_price: float,
+    edge: float,
+    place: float,
+    chance: float,
+) -> bool:
+    """Move ``t`` and a neighbour in the graph to ``q``, unless the schedule became too long.
+
+    ``edge``, uniform in [0, 1), draws the neighbour; ``chance`` and ``place`` are of ``try_pair``.
+    """
+    u, v = _edge(g, t, edge)
+    allowance -= _move_price(g, s, u, q, load_price) + _move_price(g, s, v, q, load_price)
+    ceiling = length * (1.0 + SLACK) + allowance
+    return (
+        u != v
+        and allowance >= 0.0
+        and try_pair(g, s, w, u, v, q, length, temperature, ceiling, chance, place)
+    )
+
+
+@borrowing
+def _try_cluster(
+    g: InstanceArrays,
+    s: Solution,
+    b: Cluster,
+    t: int,
+    q: int,
+    length: float,
+    allowance: float,
+    load_price: float,
+    kin: float,
+    extent: float,
+    chance: float,
+) -> bool:
+    """Move a cluster around ``t`` to ``q``, unless the schedule became too long.
+
+    Where ``q`` is its own processor, it moves to that of a neighbour in the graph, which ``kin``
+    draws. ``extent`` draws the size and ``chance`` the kind of cluster. All are uniform in [0, 1).
+    """
+    home = s.processor[t]
+    if q == home:
+        u, v = _edge(g, t, kin)
+        q = s.processor[u if v == t else v]
+    if q == home or not g.comp[t, q] < math.inf:
+        return False
+    most = int((s.order.shape[0] + 1) ** extent)
+    size = gather(g, s, b, t, q, most, int(chance * KINDS))
+    for k in range(size):
+        allowance -= load_price * (g.comp[b.members[k], q] - g.comp[b.members[k], home])
+    ceiling = length * (1.0 + SLACK) + allowance
+    accepted = allowance >= 0.0 and longest_through(g, s, b, size, home, ceiling) <= ceiling
+    settle(g, s, b, size, home, accepted)
+    return accepted
 
 
 @borrowing

@@ -4,20 +4,27 @@ import numpy as np
 
 from dagsched_env.kernels.arrays import Ints
 from dagsched_env.kernels.graph import eligibility
-from dagsched_env.kernels.moves import metropolis, pairs, solution
+from dagsched_env.kernels.moves import clusters, metropolis, pairs, solution
 from dagsched_env.schedulers.anytime import Incumbent, execution_order
 from dagsched_env.schedulers.simulated_annealing.moves import SINGLE_TASKS, MoveRules
 
 __all__ = ["Chain"]
 
 MOST_UNIFORMS = 16_384
-FEWEST_UNIFORMS = 256
+FEWEST_UNIFORMS = 4096
 UNIFORMS_TIMES_TASKS = 3_000_000
-"""Chunks are so small that each takes about a millisecond; a move costs O(n) at worst."""
+"""Chunks are so small that each takes about a millisecond, of 10 000 tasks a few; each begins with
+work in O(n), so they are not smaller."""
+MOVES_PER_OFFER = 0.5
+"""Times tasks: least moves between two offers. An offer decodes a schedule, which takes as long as
+some tenth as many moves."""
 
 
 class Chain:
     """Metropolis moves that begin with the incumbent and improve it.
+
+    It is offered better schedules every now and then; after the last chunk ``hand_over`` offers
+    the last one.
 
     Args:
         incumbent: the best schedule so far; the moves are counted in its budget.
@@ -40,9 +47,12 @@ class Chain:
         self._uniforms = np.empty(min(max(size, FEWEST_UNIFORMS), MOST_UNIFORMS))
         self._eligibility = eligibility.Eligibility(*eligibility.eligibility(arrays))
         self._places = pairs.PairPlaces(*pairs.pair_places(n))
+        self._cluster = clusters.Cluster(*clusters.cluster(*incumbent.instance.comp.shape))
         self._best = np.empty(1)
         self._best_order = np.empty(n, dtype=np.int64)
         self._best_processor = np.empty(n, dtype=np.int64)
+        self._unoffered = False
+        self._offered_at = 0
         schedule = incumbent.schedule
         self.restart(execution_order(incumbent.instance, schedule), schedule.processor)
 
@@ -52,7 +62,8 @@ class Chain:
         return float(self._best[0])
 
     def restart(self, order: Ints, processor: Ints) -> None:
-        """Continue from a topological ``order[n]`` on ``processor[n]``."""
+        """Hand over, and continue from a topological ``order[n]`` on ``processor[n]``."""
+        self.hand_over()
         arrays = self._incumbent.instance.arrays
         self._solution = solution.Solution(*solution.solution(arrays, order, processor))
         self._best[0] = solution.makespan(arrays, self._solution)
@@ -70,6 +81,7 @@ class Chain:
             self._eligibility,
             self._solution,
             self._places,
+            self._cluster,
             self._rules,
             temperature,
             budget.grant(self._uniforms.shape[0]),
@@ -78,7 +90,15 @@ class Chain:
             self._best_order,
             self._best_processor,
         )
-        if self.makespan == before:
-            return False
-        self._incumbent.offer(self._best_order, self._best_processor)
-        return True
+        improved = self.makespan < before
+        self._unoffered |= improved
+        if budget.evaluations - self._offered_at >= MOVES_PER_OFFER * self._best_order.shape[0]:
+            self.hand_over()
+        return improved
+
+    def hand_over(self) -> None:
+        """Offer the best schedule since the last restart to the incumbent, unless it has it."""
+        if self._unoffered:
+            self._unoffered = False
+            self._offered_at = self._incumbent.budget.evaluations
+            self._incumbent.offer(self._best_order, self._best_processor)

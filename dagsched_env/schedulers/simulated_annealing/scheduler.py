@@ -34,6 +34,7 @@ def annealing(
     start_temperature: float = 1.0,
     end_temperature: float = 0.3,
     pair_share: float = 0.0,
+    cluster_share: float = 0.0,
     cost_bias: float = 1.0,
     best_place: bool = False,
     load_weight: float = 0.0,
@@ -48,8 +49,9 @@ def annealing(
     ``budget_s``. The search ends early when a schedule reaches a lower bound.
 
     By default moves are drawn and judged as in the textbook. These settings find shorter schedules
-    in the same time: a ``cost_bias`` of 4 on unrelated processors, a ``pair_share`` of 0.2 where
-    communication matters, ``best_place`` and a ``load_weight`` of 8 with many tasks.
+    in the same time: a ``cost_bias`` of 4 on unrelated processors, a ``pair_share`` of 0.2 and a
+    ``cluster_share`` of 0.1 where communication matters, ``best_place`` and a ``load_weight`` of 8
+    with many tasks.
 
     Args:
         instance: the problem.
@@ -64,6 +66,8 @@ def annealing(
         end_temperature: in the same units, > 0 and at most ``start_temperature``.
         pair_share: share of the moves that take a predecessor or a successor of the task along to
             the same processor, in [0, 1].
+        cluster_share: share of the moves that take a cluster along: up to all tasks on the same
+            processor that edges join to the task; in [0, 1 - ``pair_share``].
         cost_bias: ≥ 1; of the m other processors a move goes to that of rank ``m * u ** cost_bias``
             by the cost of the task, u uniform in [0, 1).
         best_place: a task that moves alone to another processor takes the best place there, not a
@@ -80,7 +84,7 @@ def annealing(
     budget = Budget(budget_s, max_evaluations, MOVES)
     rng = generator(seed)
     _check_temperatures(start_temperature, end_temperature)
-    rules = checked_rules(pair_share, cost_bias, best_place, load_weight)
+    rules = checked_rules(pair_share, cluster_share, cost_bias, best_place, load_weight)
     incumbent = Incumbent(
         instance, budget, algorithm="annealing", insertion=insertion, trace=trace, start=start
     )
@@ -89,6 +93,7 @@ def annealing(
     unit = incumbent.makespan / instance.n_tasks
     while incumbent.running:
         chain.advance(unit * cooling.at(budget.progress))
+    chain.hand_over()
     return incumbent.schedule
 
 

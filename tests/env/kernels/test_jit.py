@@ -28,7 +28,7 @@ instance = problem(12, 3, seed=1)
 envs = DAGSchedVectorEnv(instance, num_envs=4)
 
 def use():
-    options = dict(pair_share=0.3, cost_bias=4.0, best_place=True, load_weight=8.0)
+    options = dict(pair_share=0.3, cluster_share=0.2, best_place=True, load_weight=8.0)
     annealing(instance, max_evaluations=4000, **options)
     settings = Config().search.for_solving(300)
     for weights in (None, FastPolicy().weights):

@@ -14,7 +14,7 @@ from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import InstanceArrays
 from dagsched_env.kernels.graph import eligibility
 from dagsched_env.kernels.lists import noisy
-from dagsched_env.kernels.moves import metropolis, pairs, single, solution
+from dagsched_env.kernels.moves import clusters, metropolis, pairs, single, solution
 from dagsched_env.kernels.moves.metropolis import MoveRules
 from dagsched_env.kernels.schedules import crossover, decoding
 from dagsched_env.schedule import Schedule
@@ -260,7 +260,86 @@ def test_every_place_of_a_pair_is_reached() -> None:
     assert found == {(0, 1, 2, 3), (2, 0, 1, 3), (2, 3, 0, 1)}
 
 
+# -- clusters ----------------------------------------------------------------------------------
+
+
+def connected(instance: Instance, s: solution.Solution, t: int, q: int, kind: int) -> list[int]:
+    """The whole cluster of a task, breadth first."""
+    home, found = s.processor[t], [int(t)]
+    for v in found:
+        after = [b for a, b in instance.edges.tolist() if a == v] if kind != 1 else []
+        before = [a for a, b in instance.edges.tolist() if b == v] if kind != 0 else []
+        for u in after + before:
+            if u not in found and s.processor[u] == home and instance.comp[u, q] < math.inf:
+                found.append(u)
+    return found
+
+
+@given(instances(), seeds)
+def test_clusters_keep_the_schedule_consistent(instance: Instance, seed: int) -> None:
+    """And the longest path by the moved part of the order is judged exactly."""
+    rng = np.random.default_rng(seed)
+    g, (n, p) = instance.arrays, instance.comp.shape
+    _, s = make_solution(instance, *random_candidate(instance, rng))
+    w = clusters.Cluster(*clusters.cluster(n, p))
+    for _ in range(8):
+        t, q = int(rng.integers(n)), int(rng.integers(p))
+        if q == (home := s.processor[t]) or not instance.comp[t, q] < math.inf:
+            continue
+        before, kept = solution.makespan(g, s), [array.copy() for array in s]
+        most, kind = int(rng.integers(1, n + 1)), int(rng.integers(clusters.KINDS))
+        expected = set(connected(instance, s, t, q, kind))
+        size = clusters.gather(g, s, w, t, q, most, kind)
+        members = w.members[:size].tolist()
+        assert size == len(set(members)) == min(most, len(expected))
+        assert set(members) <= expected
+        longest = clusters.longest_through(g, s, w, size, home, math.inf)
+        below = longest * (1.0 - 1e-9)
+        assert longest == 0.0 or clusters.longest_through(g, s, w, size, home, below) == math.inf
+        accepted = bool(rng.random() < 0.5)
+        clusters.settle(g, s, w, size, home, accepted)
+        if not accepted:
+            assert all(map(np.array_equal, s, kept))
+            continue
+        assert {v for v in range(n) if s.processor[v] != kept[2][v]} == set(members)
+        assert np.array_equal(s.order, kept[0])
+        assert not s.stale.any()
+        after = solution.makespan(g, s)
+        assert after == length(instance, s.order, s.processor, insertion=False)
+        assert longest * (1.0 - 1e-12) <= after <= max(before, longest) * (1.0 + 1e-12)
+
+
+def test_a_chain_leaves_where_no_pair_can_leave() -> None:
+    """Three tasks on the slow processor; each edge costs more than the fast one saves."""
+    instance = Instance([[5.0, 1.0]] * 3, [(0, 1), (1, 2)], [100.0, 100.0])
+    g = instance.arrays
+    _, s = make_solution(instance, np.arange(3), np.zeros(3, dtype=np.int64))
+    w = clusters.Cluster(*clusters.cluster(3, 2))
+    for t in range(3):
+        for kind in range(clusters.KINDS):
+            for most in (1, 2):
+                size = clusters.gather(g, s, w, t, 1, most, kind)
+                assert (size < 3) == (clusters.longest_through(g, s, w, size, 0, 15.0) == math.inf)
+                clusters.settle(g, s, w, size, 0, False)
+    rules = SINGLE_TASKS._replace(cluster_share=1.0)
+    uniforms = np.random.default_rng(0).random(6000)
+    kept = (np.array([15.0]), np.arange(3), np.zeros(3, dtype=np.int64))
+    c = eligibility.Eligibility(*eligibility.eligibility(g))
+    metropolis.metropolis(g, c, s, *work_space(instance), rules, 0.0, 1000, uniforms, *kept)
+    assert solution.makespan(g, s) == 3.0
+    assert s.processor.tolist() == [1, 1, 1]
+
+
 # -- Metropolis --------------------------------------------------------------------------------
+
+
+def work_space(instance: Instance) -> tuple[pairs.PairPlaces, clusters.Cluster]:
+    """Of a walk."""
+    n, p = instance.comp.shape
+    return (
+        pairs.PairPlaces(*pairs.pair_places(n)),
+        clusters.Cluster(*clusters.cluster(n, p)),
+    )
 
 
 def two_machines() -> Instance:
@@ -280,11 +359,11 @@ def walk(
     order = execution_order(instance, schedule)
     c, s = make_solution(instance, order, schedule.processor)
     uniforms = np.random.default_rng(seed).random(metropolis.UNIFORMS_PER_MOVE * moves)
-    places = pairs.PairPlaces(*pairs.pair_places(instance.n_tasks))
+    work = work_space(instance)
     best = np.array([solution.makespan(instance.arrays, s)])
     kept = (best, order.copy(), schedule.processor.copy())
     g = instance.arrays
-    made = metropolis.metropolis(g, c, s, places, rules, temperature, moves, uniforms, *kept)
+    made = metropolis.metropolis(g, c, s, *work, rules, temperature, moves, uniforms, *kept)
     assert best[0] == length(instance, kept[1], kept[2], insertion=False)
     return s, float(best[0]), made
 
@@ -324,8 +403,8 @@ def test_load_counts_beside_the_makespan(
         uniforms = np.random.default_rng(seed).random(metropolis.UNIFORMS_PER_MOVE)
         uniforms[0] = (3 + 0.99) / 4  # task 3, not passed over
         kept = (np.array([99.0]), np.arange(4), s.processor.copy())
-        places = pairs.PairPlaces(*pairs.pair_places(4))
-        metropolis.metropolis(instance.arrays, c, s, places, rules, temperature, 1, uniforms, *kept)
+        work = work_space(instance)
+        metropolis.metropolis(instance.arrays, c, s, *work, rules, temperature, 1, uniforms, *kept)
         moved += s.processor[3] != 0
     worse = longer + price * heavier
     expected = (1 - metropolis.STAY) * math.exp(-max(worse, 0.0) / temperature)
@@ -336,7 +415,7 @@ def test_load_counts_beside_the_makespan(
 def test_a_task_that_cannot_follow_stays_where_load_counts() -> None:
     """Task 1 cannot run where task 0 might go: its load there is infinite."""
     instance = Instance([[2.0, 1.0], [1.0, math.inf]], [(0, 1)], [5.0])
-    rules = MoveRules(pair_share=1.0, cost_bias=1.0, best_place=False, load_weight=8.0)
+    rules = SINGLE_TASKS._replace(pair_share=1.0, load_weight=8.0)
     s, _, made = walk(instance, 1e9, 50, 0, rules)
     assert made > 0
     assert s.processor.tolist() == [0, 0]
@@ -355,10 +434,10 @@ def test_a_walk_stops_at_its_limit(medium: Instance) -> None:
     order = execution_order(medium, schedule)
     c, s = make_solution(medium, order, schedule.processor)
     uniforms = np.random.default_rng(0).random(10_000)
-    places = pairs.PairPlaces(*pairs.pair_places(medium.n_tasks))
+    work = work_space(medium)
     kept = (np.zeros(1), order, schedule.processor.copy())
     g = medium.arrays
-    made = metropolis.metropolis(g, c, s, places, SINGLE_TASKS, 1.0, 37, uniforms, *kept)
+    made = metropolis.metropolis(g, c, s, *work, SINGLE_TASKS, 1.0, 37, uniforms, *kept)
     assert made == 37
 
 
@@ -384,9 +463,9 @@ def _drawn(instance: Instance, current: int, seed: int, cost_bias: float) -> int
     c, s = make_solution(instance, np.array([0]), np.array([current]))
     uniforms = np.random.default_rng(seed).random(metropolis.UNIFORMS_PER_MOVE)
     kept = (np.array([9.0]), np.array([0]), np.array([0]))
-    places = pairs.PairPlaces(*pairs.pair_places(1))
+    work = work_space(instance)
     rules = SINGLE_TASKS._replace(cost_bias=cost_bias)
-    metropolis.metropolis(instance.arrays, c, s, places, rules, 1e9, 1, uniforms, *kept)
+    metropolis.metropolis(instance.arrays, c, s, *work, rules, 1e9, 1, uniforms, *kept)
     return int(s.processor[0])
 
 
@@ -409,8 +488,8 @@ def test_a_task_alone_takes_the_best_place_on_request() -> None:
             uniforms[0] = 0.9  # task 3
             uniforms[1] = 0.9 if from_q == 0 else 0.1  # to processor 1
             kept = (np.array([99.0]), order, s.processor.copy())
-            places = pairs.PairPlaces(*pairs.pair_places(4))
-            metropolis.metropolis(instance.arrays, c, s, places, rules, 1e-9, 1, uniforms, *kept)
+            work = work_space(instance)
+            metropolis.metropolis(instance.arrays, c, s, *work, rules, 1e-9, 1, uniforms, *kept)
             assert s.processor[3] == 1
             found[from_q].add(solution.makespan(instance.arrays, s))
     assert found == {0: {11.0}, 1: {11.0, 16.0}}
@@ -421,8 +500,13 @@ def test_a_task_alone_takes_the_best_place_on_request() -> None:
     [
         ((100, 4), 0.1, {"load_weight": 8.0}),
         ((40, 6), 5.0, {"pair_share": 0.2, "cost_bias": 4.0, "best_place": True}),
+        ((40, 6), 5.0, {"cluster_share": 0.1}),
     ],
-    ids=["load where no processor is ever idle", "pairs where communication is dear"],
+    ids=[
+        "load where no processor is ever idle",
+        "pairs where communication is dear",
+        "clusters where communication is dear",
+    ],
 )
 def test_other_rules_are_worth_it(
     size: tuple[int, int], ccr: float, options: dict[str, Any]

@@ -157,6 +157,10 @@ def test_wrong_options_of_single_searches_are_named(topcuoglu: Instance) -> None
         annealing(topcuoglu, end_temperature=2.0, start_temperature=1.0)
     with pytest.raises(DAGSchedError, match=r"pair_share is 1\.5: give a number in \[0, 1\]"):
         annealing(topcuoglu, pair_share=1.5)
+    with pytest.raises(DAGSchedError, match=r"cluster_share is -1: give a number in \[0, 1\]"):
+        annealing(topcuoglu, cluster_share=-1)
+    with pytest.raises(DAGSchedError, match=r"pair_share \+ cluster_share is 1\.5: it may not"):
+        annealing(topcuoglu, pair_share=0.75, cluster_share=0.75)
     with pytest.raises(DAGSchedError, match=r"cost_bias is 0\.5: give a number >= 1"):
         annealing(topcuoglu, cost_bias=0.5)
     with pytest.raises(DAGSchedError, match="best_place is 1: give True or False"):
@@ -178,7 +182,8 @@ def test_the_searches_run_without_the_compiler() -> None:
         "instance = paper_instance('Topcuoglu2002')\n"
         "for search in SEARCHERS.values():\n"
         "    print(repr(search(instance, max_evaluations=300).makespan))\n"
-        "options = {'pair_share': 0.3, 'cost_bias': 4.0, 'best_place': True, 'load_weight': 8.0}\n"
+        "options = {'pair_share': 0.3, 'cluster_share': 0.2, 'cost_bias': 4.0}\n"
+        "options |= {'best_place': True, 'load_weight': 8.0}\n"
         "print(repr(annealing(instance, max_evaluations=300, **options).makespan))\n"
     )
     path = os.pathsep.join([str(TESTS.parent), str(TESTS)])
