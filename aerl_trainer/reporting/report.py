@@ -3,7 +3,7 @@
 import base64
 import json
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,9 @@ from aerl_trainer.reporting.run_directory import RunDirectory
 from aerl_trainer.reporting.tables import HEADINGS, best_ratio, cells
 from dagsched_env.compare import ratio
 from dagsched_env.io.atomic import write_text
-from dagsched_env.render import gantt_svg
+from dagsched_env.render import gantt_legend, gantt_svg
+from dagsched_env.render.page import asset, document, plain
+from dagsched_env.render.tables import sortable_table, sorting
 
 __all__ = ["Section", "write_report"]
 
@@ -25,31 +27,18 @@ MAX_DEFAULT = 80
 """Letters of a default value; all of them are in the list of all settings."""
 
 LEGEND = (
-    "<p class=quiet>vs heft, vs portfolio: mean of makespan / HEFT's makespan, or that of the best "
-    "classic scheduler of each instance; less than 1 is better. wins, ties, losses: against HEFT. "
-    "ms: mean wall time of an instance. Charts: where the trained search gains most and least "
-    "against HEFT, with one scale of time; colour is depth in the task graph.</p>"
+    '<p class="quiet">vs heft, vs portfolio: mean of makespan / HEFT’s makespan, or that of the '
+    "best classic scheduler of each instance; less than 1 is better. wins, ties, losses: against "
+    "HEFT. ms: mean wall time of an instance. Charts: where the trained search gains most and "
+    "least against HEFT, with one scale of time.</p>"
 )
 
 STYLE = """
-:root { color-scheme: light dark; }
-body { margin: 0 auto; padding: 1rem; max-width: 76rem; font: 1rem/1.5 system-ui, sans-serif;
-       overflow-wrap: break-word; }
-h1, h2, h3 { line-height: 1.25; }
-h2 { margin-top: 2.5rem; }
-.quiet, figcaption { opacity: .75; font-size: .875rem; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .25rem .6rem; border-bottom: 1px solid #8886; vertical-align: top; }
-th { white-space: nowrap; }
-.numbers :not(:first-child) { text-align: right; }
-th:first-child, td:first-child { text-align: left; padding-left: 0; }
-.settings * { text-align: left; }
-.best { font-weight: bold; }
+.settings :is(th, td) { text-align: left; }
 figure { margin: 0; }
 img, svg { display: block; width: 100%; height: auto; }
 img { max-width: 60rem; background: white; border-radius: 4px; }
-.charts { display: grid; gap: 1rem; }
+.charts { display: grid; gap: 1rem; margin-top: .5rem; }
 @media (min-width: 50rem) { .charts { grid-template-columns: repeat(3, 1fr); } }
 pre { overflow-x: auto; font-size: .875rem; }
 summary { cursor: pointer; }
@@ -80,9 +69,9 @@ def write_report(
     Returns:
         The path of the page.
     """
-    name = escape(directory.path.resolve().name)
+    name = directory.path.resolve().name
     body = [
-        f"<h1>{name}</h1>",
+        f"<h1>{plain(name)}</h1>",
         _origin(directory, steps),
         LEGEND,
         *(part for section in sections for part in _section(section)),
@@ -91,14 +80,10 @@ def write_report(
         "<h2>Settings</h2>",
         *_settings(config),
     ]
-    page = [
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{name} – AERL-DS</title>\n<style>{STYLE}</style>\n</head>\n<body>",
-        *body,
-        "</body>\n</html>\n",
-    ]
-    write_text(directory.report, "\n".join(page))
+    page = document(
+        f"{name} – AERL-DS", body, styles=[asset("page.css"), STYLE], scripts=[sorting()]
+    )
+    write_text(directory.report, page)
     return directory.report
 
 
@@ -112,23 +97,21 @@ def _origin(directory: RunDirectory, steps: int) -> str:
         "commit": system.get("git_commit"),
         "command": " ".join(system.get("command", ())),
     }
-    known = (
-        f"{name} {escape(str(fact))}" for name, fact in facts.items() if fact not in (None, "")
-    )
-    return f"<p class=quiet>{' · '.join(known)}</p>"
+    known = (f"{name} {plain(str(fact))}" for name, fact in facts.items() if fact not in (None, ""))
+    return f'<p class="quiet">{" · ".join(known)}</p>'
 
 
 def _picture(png: Path, what: str) -> str:
     data = base64.b64encode(png.read_bytes()).decode("ascii")
-    return f'<figure><img alt="{escape(what)}" src="data:image/png;base64,{data}"></figure>'
+    return f'<figure><img alt="{plain(what)}" src="data:image/png;base64,{data}"></figure>'
 
 
 def _section(section: Section) -> Iterator[str]:
     """The table, with the best mean in bold, and the charts."""
     best = best_ratio(section.rows)
-    rows = [_row(cells(row), best=row.vs_heft == best) for row in section.rows]
-    yield f"<h2>{escape(section.title)}</h2>"
-    yield from _table("numbers", HEADINGS, rows)
+    marked = [i for i, row in enumerate(section.rows) if row.vs_heft == best]
+    yield f"<h2>{plain(section.title)}</h2>"
+    yield from sortable_table(HEADINGS, map(cells, section.rows), best=marked)
     for example in section.examples:
         yield from _charts(example)
 
@@ -138,7 +121,7 @@ def _charts(example: Example) -> Iterator[str]:
     instance, schedules = example.instance, example.schedules
     sizes = f"{instance.n_tasks} tasks, {instance.n_processors} processors"
     title = f"{example.title}: {instance.name or 'an instance without a name'} ({sizes})"
-    yield f"<h3>{escape(title)}</h3>\n<div class=charts>"
+    yield f'<h3>{plain(title)}</h3>\n{gantt_legend(instance)}\n<div class="charts">'
     makespans = {maker: schedule.makespan for maker, schedule in schedules.items()}
     reference, base = next(iter(makespans.items()))
     for maker, makespan in makespans.items():
@@ -146,7 +129,7 @@ def _charts(example: Example) -> Iterator[str]:
         if maker != reference:
             text += f", {ratio(makespan, base):.4f} of {reference}"
         chart = gantt_svg(schedules[maker], instance, max(makespans.values()))
-        yield f"<figure><figcaption>{escape(text)}</figcaption>\n{chart}\n</figure>"
+        yield f"<figure><figcaption>{plain(text)}</figcaption>\n{chart}\n</figure>"
     yield "</div>"
 
 
@@ -160,7 +143,7 @@ def _settings(config: Config) -> Iterator[str]:
         if value != defaults[section][key]
     ]
     if changed:
-        yield from _table("settings", ("setting", "value", "default"), map(_row, changed))
+        yield from sortable_table(("setting", "value", "default"), changed, kind="settings")
     else:
         yield "<p>All settings have their defaults.</p>"
     yield "<details><summary>All settings</summary>"
@@ -169,15 +152,3 @@ def _settings(config: Config) -> Iterator[str]:
 
 def _short(text: str) -> str:
     return textwrap.shorten(text, MAX_DEFAULT, placeholder=" …")
-
-
-def _table(kind: str, headings: Sequence[str], rows: Iterable[str]) -> Iterator[str]:
-    head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
-    yield f"<div class=wide><table class={kind}>\n<tr>{head}</tr>"
-    yield from rows
-    yield "</table></div>"
-
-
-def _row(texts: Iterable[str], *, best: bool = False) -> str:
-    row = "<tr class=best>" if best else "<tr>"
-    return row + "".join(f"<td>{escape(text)}</td>" for text in texts) + "</tr>"

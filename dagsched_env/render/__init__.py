@@ -2,9 +2,13 @@
 
 In reading order:
 
+- ``labels``: short labels for names of any kind;
+- ``kinds``, ``colours``: kinds of tasks, from their names; the colours of tasks;
 - ``canvas``: what all matplotlib pictures share;
 - ``gantt``: Gantt charts as pictures;
-- ``page``: a Gantt chart as one interactive HTML page;
+- ``page``: what all HTML pages share;
+- ``tables``: HTML tables that can be sorted;
+- ``interactive``: a Gantt chart with its script, on a page of its own or on another;
 - ``inline``: a Gantt chart as an element of any HTML page;
 - ``comparison``: a picture of a comparison of schedulers.
 """
@@ -17,12 +21,13 @@ from dagsched_env.errors import DAGSchedError
 from dagsched_env.expected import expect
 from dagsched_env.instance import Instance
 from dagsched_env.render.gantt import gantt_figure, rgb_array, save_gantt
-from dagsched_env.render.inline import gantt_svg
-from dagsched_env.render.page import gantt_page, save_page
+from dagsched_env.render.inline import gantt_legend, gantt_svg
+from dagsched_env.render.interactive import gantt_page, save_page
 from dagsched_env.schedule import Schedule
 
 __all__ = [
     "gantt_figure",
+    "gantt_legend",
     "gantt_page",
     "gantt_svg",
     "rgb_array",

@@ -1,4 +1,4 @@
-"""Common parts of all matplotlib pictures: colours, an empty figure, writing a file."""
+"""Common parts of all matplotlib pictures: colours, an empty figure, text, writing a file."""
 
 import os
 from collections.abc import Callable
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dagsched_env.errors import DAGSchedError, MissingExtraError
+from dagsched_env.render.labels import UNPRINTABLE, elide, printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,9 +20,11 @@ __all__ = [
     "QUIET",
     "SCREEN_DPI",
     "SUFFIXES",
+    "drawable",
     "new_figure",
     "require_matplotlib",
     "save_figure",
+    "text_width",
 ]
 
 SUFFIXES = (".png", ".svg", ".pdf")
@@ -53,6 +56,30 @@ def new_figure(height: float) -> "Figure":
     figure.set_layout_engine("constrained", w_pad=0.12, h_pad=0.1)
     FigureCanvasAgg(figure)
     return figure
+
+
+def drawable(text: str, length: int) -> str:
+    """The text in at most ``length`` letters of the font, which fall back to one that it has.
+
+    matplotlib still reads formulas between dollar signs: give it ``parse_math=False`` as well.
+    """
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    font = get_font(findfont(FontProperties()))
+    return "".join(
+        c if font.get_char_index(ord(c)) else UNPRINTABLE for c in printable(elide(text, length))
+    )
+
+
+def text_width(text: str, points: float) -> float:
+    """Width of a text without formulas in the default font, in points."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    width, _, _ = text_to_path.get_text_width_height_descent(
+        text, FontProperties(size=points), ismath=False
+    )
+    return float(width)
 
 
 def save_figure(draw: Callable[[], "Figure"], path: str | Path) -> Path:

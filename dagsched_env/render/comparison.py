@@ -14,6 +14,7 @@ from dagsched_env.render.canvas import (
     LANE,
     PAPER,
     QUIET,
+    drawable,
     new_figure,
     save_figure,
 )
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["comparison_figure", "save_comparison"]
+
+NAME_LENGTH, TITLE_LENGTH = 36, 80
+"""Letters of a scheduler's name, and of the title."""
 
 
 def comparison_figure(
@@ -56,19 +60,29 @@ def comparison_figure(
         axes.plot([middle], [row], "|", color=PAPER, markersize=7, zorder=4)
         axes.plot([values.mean()], [row], "D", color=ACCENT, markersize=5, zorder=5)
     axes.axvline(1.0, color=ACCENT, linewidth=1.0, zorder=1)
-    axes.set_yticks(range(len(names)), names)
+    labels = [drawable(name, NAME_LENGTH) for name in names]
+    axes.set_yticks(range(len(names)), labels, parse_math=False)
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_xlabel(
-        f"makespan / {reference} · diamond: mean, bar: quartiles, dots: instances",
+        f"makespan / {drawable(reference, NAME_LENGTH)} · diamond: mean, bar: quartiles, "
+        "dots: instances",
         color=QUIET,
         fontsize=9,
+        parse_math=False,
     )
     axes.tick_params(length=0, labelsize=9, labelcolor=INK)
     axes.grid(axis="x", color=GRID, linewidth=0.8)
     axes.set_axisbelow(True)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    axes.set_title(title, loc="left", color=INK, fontsize=11, fontweight="bold")
+    axes.set_title(
+        drawable(title, TITLE_LENGTH),
+        loc="left",
+        color=INK,
+        fontsize=11,
+        fontweight="bold",
+        parse_math=False,
+    )
     return figure
 
 

@@ -1,6 +1,6 @@
 """Gantt charts of complete and partial schedules; needs matplotlib, which is imported lazily."""
 
-import re
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
-from dagsched_env.kernels.graph.csr import depths
 from dagsched_env.render.canvas import (
     ACCENT,
     GRID,
@@ -18,21 +17,32 @@ from dagsched_env.render.canvas import (
     PAPER,
     QUIET,
     SCREEN_DPI,
+    drawable,
     new_figure,
+    require_matplotlib,
     save_figure,
+    text_width,
 )
+from dagsched_env.render.colours import by_start, colour_tasks, text_colour
+from dagsched_env.render.labels import elide, short_labels, trailing_number
 from dagsched_env.schedule import Schedule
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["gantt_figure", "require_fit", "rgb_array", "save_gantt", "shorten"]
+__all__ = ["BAR_HEIGHT", "gantt_figure", "require_fit", "rgb_array", "save_gantt"]
 
 BAR_HEIGHT = 0.76
 """Height of a task in units of a processor's row."""
 ROW_INCHES, MAX_ROWS_INCHES = 0.48, 11.0
 MIN_LABEL_POINTS, MAX_LABEL_POINTS = 5.0, 8.5
+TASK_LENGTH, PROCESSOR_LENGTH, TITLE_LENGTH = 40, 18, 64
+"""Letters of the longest labels."""
+MIN_ELIDED = 8
+"""With fewer letters than this an elided name says less than its number."""
+LEGEND_POINTS, LEGEND_WIDTH, SWATCH_POINTS = 8.5, 640.0, 38.0
+"""Size of the text, width of all columns, and room around a label."""
 
 
 class _Chart(NamedTuple):
@@ -42,8 +52,10 @@ class _Chart(NamedTuple):
     processor: npt.NDArray[np.int64]  # [placed]
     start: npt.NDArray[np.float64]  # [placed]
     duration: npt.NDArray[np.float64]  # [placed]
-    shade: npt.NDArray[np.float64]  # [placed] in [0, 1], where to look in the colour map
+    colour: npt.NDArray[np.int64]  # [placed] positions in the palette
+    palette: tuple[str, ...]
     colour_means: str
+    legend: tuple[str, ...]
     makespan: float
     horizon: float
     row_names: tuple[str, ...]
@@ -53,25 +65,39 @@ class _Chart(NamedTuple):
     def row_inches(self) -> float:
         return min(ROW_INCHES, MAX_ROWS_INCHES / len(self.row_names))
 
+    @property
+    def legend_columns(self) -> int:
+        widest = max(text_width(label, LEGEND_POINTS) for label in self.legend)
+        return min(len(self.legend), int(LEGEND_WIDTH / (widest + SWATCH_POINTS)))
+
+    @property
+    def legend_inches(self) -> float:
+        if not self.legend:
+            return 0.0
+        return 0.1 + 0.18 * math.ceil(len(self.legend) / self.legend_columns)
+
 
 def gantt_figure(schedule: Schedule, instance: Instance | None = None) -> "Figure":
-    """Processors as rows, tasks as bars, coloured by their depth in the graph.
+    """Processors as rows, tasks as bars, coloured by kind, or else by their depth in the graph.
 
     Args:
         schedule: complete, or partial: tasks on a negative processor are not placed yet.
-        instance: the problem: gives the names, the SLR and a row for every processor; without it
-            the tasks are coloured by their start time.
+        instance: the problem: gives the names with the kinds of tasks, the SLR and a row for every
+            processor; without it the tasks are coloured by their start time.
 
     Raises:
         DAGSchedError: the schedule does not fit the instance in size.
         MissingExtraError: matplotlib is not installed.
     """
+    require_matplotlib()
     chart = _chart(schedule, instance)
-    height = round(1.35 + chart.row_inches * max(len(chart.row_names), 2), 1)
-    figure = new_figure(height)
+    rows = chart.row_inches * max(len(chart.row_names), 2)
+    figure = new_figure(round(1.35 + rows + chart.legend_inches, 1))
     axes = figure.add_subplot()
     _draw_frame(axes, chart)
     _draw_title(axes, chart, schedule, instance)
+    if chart.legend:
+        _draw_legend(figure, chart)
     _draw_tasks(figure, axes, chart)
     return figure
 
@@ -97,7 +123,7 @@ def save_gantt(schedule: Schedule, path: str | Path, instance: Instance | None =
 def rgb_array(schedule: Schedule, instance: Instance | None = None) -> npt.NDArray[np.uint8]:
     """``gantt_figure`` as pixels, uint8 ``[height, width, 3]``; both sizes are even, as for video.
 
-    The size depends only on the number of processors: all frames of an episode have one size.
+    The size depends on the instance alone: all frames of an episode have one size.
 
     Raises:
         DAGSchedError: the schedule does not fit the instance in size.
@@ -116,27 +142,30 @@ def _chart(schedule: Schedule, instance: Instance | None) -> _Chart:
     if instance is None:
         rows = tuple(f"P{q}" for q in range(int(processor.max(initial=0)) + 1))
         names = tuple(str(t) for t in range(schedule.processor.shape[0]))
-        horizon, means, shade = makespan, "start time", start / (makespan or 1.0)
+        placed_at = np.where(schedule.processor >= 0, schedule.start, 0.0)
+        horizon, colouring = makespan, by_start(placed_at)
     else:
         require_fit(schedule, instance)
         rows, names = instance.processor_names, instance.task_names
-        horizon = max(makespan, instance.lower_bound)
-        means = "depth in the task graph"
-        g = instance.arrays
-        depth = depths(g.pred_ptr, g.pred_task, g.topo)
-        shade = depth[tasks] / max(int(depth.max()), 1)
+        horizon, colouring = max(makespan, instance.lower_bound), colour_tasks(instance)
     return _Chart(
         tasks=tasks,
         processor=processor,
         start=start,
         duration=finish - start,
-        shade=shade,
-        colour_means=means,
+        colour=colouring.position[tasks],
+        palette=colouring.palette,
+        colour_means=colouring.means,
+        legend=_drawable(colouring.legend),
         makespan=makespan,
         horizon=horizon or 1.0,
-        row_names=rows,
-        task_names=names,
+        row_names=_drawable(short_labels(rows, PROCESSOR_LENGTH)),
+        task_names=_drawable(short_labels(names, TASK_LENGTH)),
     )
+
+
+def _drawable(labels: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(drawable(label, len(label)) for label in labels)
 
 
 def require_fit(schedule: Schedule, instance: Instance) -> None:
@@ -158,7 +187,8 @@ def _draw_frame(axes: "Axes", chart: _Chart) -> None:
         axes.axhspan(row - 0.44, row + 0.44, color=LANE, linewidth=0, zorder=0)
     step = 1 if chart.row_inches > 0.15 else int(np.ceil(0.15 / chart.row_inches))
     shown = range(0, rows, step)
-    axes.set_yticks(list(shown), [shorten(chart.row_names[row], 18) for row in shown])
+    labels = [chart.row_names[row] for row in shown]
+    axes.set_yticks(list(shown), labels, parse_math=False)
     axes.set_xlabel(f"time · colour: {chart.colour_means}", color=QUIET, fontsize=9)
     axes.tick_params(length=0, labelsize=9, labelcolor=INK)
     axes.tick_params(axis="x", labelcolor=QUIET)
@@ -173,22 +203,49 @@ def _draw_frame(axes: "Axes", chart: _Chart) -> None:
 def _draw_title(axes: "Axes", chart: _Chart, schedule: Schedule, instance: Instance | None) -> None:
     """Name and algorithm on the left, figures on the right."""
     name = instance.name if instance is not None else None
-    subject = " · ".join(shorten(part, 60) for part in (name, schedule.algorithm) if part)
+    parts = [elide(part, TITLE_LENGTH) for part in (name, schedule.algorithm) if part]
     placed, n = chart.tasks.size, schedule.processor.shape[0]
     figures = f"makespan {chart.makespan:g}"
     if placed < n:
         figures = f"{placed} of {n} tasks placed · makespan so far {chart.makespan:g}"
     elif instance is not None:
         figures += f" · SLR {schedule.slr(instance):.3f}"
-    axes.set_title(subject, loc="left", color=INK, fontsize=11, fontweight="bold")
+    axes.set_title(
+        drawable(" · ".join(parts), TITLE_LENGTH),
+        loc="left",
+        color=INK,
+        fontsize=11,
+        fontweight="bold",
+        parse_math=False,
+    )
     axes.set_title(figures, loc="right", color=ACCENT, fontsize=10)
+
+
+def _draw_legend(figure: "Figure", chart: _Chart) -> None:
+    """The kinds of tasks, below the chart."""
+    from matplotlib.patches import Patch
+
+    legend = figure.legend(
+        handles=[Patch(facecolor=colour) for colour in chart.palette],
+        labels=[str(i) for i in range(len(chart.legend))],
+        loc="outside lower left",
+        ncols=chart.legend_columns,
+        fontsize=LEGEND_POINTS,
+        frameon=False,
+        borderpad=0.0,
+        borderaxespad=0.8,
+        handlelength=1.2,
+        handleheight=0.8,
+    )
+    # Set afterwards: the constructor leaves out labels that begin with "_" and reads formulas.
+    for text, label in zip(legend.get_texts(), chart.legend, strict=True):
+        text.set_parse_math(False)
+        text.set_text(label)
 
 
 def _draw_tasks(figure: "Figure", axes: "Axes", chart: _Chart) -> None:
     """Bars, with names in those that are large enough."""
-    from matplotlib import colormaps
-
-    colours = colormaps["viridis"](0.12 + 0.8 * chart.shade)
+    palette = np.array(chart.palette)
     width = np.maximum(chart.duration, 0.001 * chart.horizon)
     figure.draw_without_rendering()
     points_per_unit = axes.get_window_extent().width / SCREEN_DPI * 72.0 / axes.get_xlim()[1]
@@ -198,7 +255,7 @@ def _draw_tasks(figure: "Figure", axes: "Axes", chart: _Chart) -> None:
         width,
         left=chart.start,
         height=BAR_HEIGHT,
-        color=colours,
+        color=palette[chart.colour],
         edgecolor=PAPER,
         linewidth=np.clip(0.15 * room, 0.0, 0.8),
         zorder=3,
@@ -206,7 +263,7 @@ def _draw_tasks(figure: "Figure", axes: "Axes", chart: _Chart) -> None:
     points = min(MAX_LABEL_POINTS, 0.5 * BAR_HEIGHT * chart.row_inches * 72.0)
     if points < MIN_LABEL_POINTS:
         return
-    light = colours[:, :3] @ (0.299, 0.587, 0.114) > 0.5
+    ink = [text_colour(colour) for colour in chart.palette]
     for i in np.flatnonzero(room > points):
         axes.text(
             chart.start[i] + 0.5 * width[i],
@@ -215,25 +272,22 @@ def _draw_tasks(figure: "Figure", axes: "Axes", chart: _Chart) -> None:
             ha="center",
             va="center_baseline",
             fontsize=points,
-            color=INK if light[i] else PAPER,
+            color=ink[chart.colour[i]],
             zorder=5,
             clip_on=True,
+            parse_math=False,
         )
 
 
-def _fitting_label(name: str, points: float, room: float) -> str:
-    """The name, or its first word (often the kind of task), or nothing, whichever fits."""
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import TextPath
-
-    first_word = re.split(r"[\W_]+", name, maxsplit=1)[0]
-    for label in (name, first_word):
-        extent = TextPath((0, 0), label, size=points, prop=FontProperties()).get_extents()
-        if label.strip() and extent.width <= room:
-            return label
-    return ""
-
-
-def shorten(text: str, length: int) -> str:
-    """The text, or its beginning with an ellipsis, in at most ``length`` characters."""
-    return text if len(text) <= length else text[: length - 1] + "…"
+def _fitting_label(label: str, points: float, room: float) -> str:
+    """The label, or its ends, or the number at its end, or nothing, whichever fits."""
+    width = text_width(label, points)
+    if width <= room:
+        return label
+    number = trailing_number(label)
+    least = max(MIN_ELIDED, 2 * len(number) + 2)  # so many that the number stays whole
+    for letters in range(math.ceil(len(label) * room / width), least - 1, -1):
+        elided = elide(label, letters)
+        if text_width(elided, points) <= room:
+            return elided
+    return number if text_width(number, points) <= room else ""

@@ -1,25 +1,26 @@
 """A Gantt chart as an SVG element inside an HTML page; needs no matplotlib."""
 
-from html import escape
-
 from dagsched_env.instance import Instance
-from dagsched_env.kernels.graph.csr import depths
-from dagsched_env.render.canvas import ACCENT, INK
-from dagsched_env.render.gantt import BAR_HEIGHT, require_fit, shorten
+from dagsched_env.render.canvas import ACCENT
+from dagsched_env.render.colours import colour_tasks, text_colour
+from dagsched_env.render.gantt import BAR_HEIGHT, require_fit
+from dagsched_env.render.labels import elide, short_labels, trailing_number
+from dagsched_env.render.page import plain
 from dagsched_env.schedule import Schedule
 
-__all__ = ["gantt_svg"]
+__all__ = ["gantt_legend", "gantt_svg"]
 
 # In units of the picture, which is as wide as its place on the page.
 WIDTH, LEFT, RIGHT, AXIS = 360.0, 48.0, 8.0, 16.0
 MAX_ROW, MAX_ROWS = 22.0, 320.0
 FONT, LETTER = 9.0, 5.5
 """Height of the text; width that a letter may take."""
-FIRST_HUE, LAST_HUE = 260.0, 60.0
+TASK_LENGTH, PROCESSOR_LENGTH = 40, 12
+"""Letters of the longest labels."""
 
 
 def gantt_svg(schedule: Schedule, instance: Instance, horizon: float | None = None) -> str:
-    """Processors as rows, tasks as bars, coloured by their depth in the graph.
+    """Processors as rows, tasks as bars, coloured by kind, or else by their depth in the graph.
 
     What is not a task has the colour of the text around it, so that the chart fits light and dark
     pages. A task shows its name and times when the pointer rests on it.
@@ -51,46 +52,62 @@ def gantt_svg(schedule: Schedule, instance: Instance, horizon: float | None = No
     return "\n".join(parts)
 
 
+def gantt_legend(instance: Instance) -> str:
+    """What the colours of ``gantt_svg`` stand for, as an HTML element of class ``legend``."""
+    colouring = colour_tasks(instance)
+    if not colouring.legend:
+        return f'<p class="legend">colour: {plain(colouring.means)}</p>'
+    entries = zip(colouring.legend, colouring.palette, strict=True)
+    items = "".join(
+        f'<li><i style="background:{colour}"></i>{plain(label)}</li>' for label, colour in entries
+    )
+    return f'<ul class="legend">{items}</ul>'
+
+
 def _lanes(instance: Instance, row: float) -> list[str]:
     parts = []
     height = BAR_HEIGHT * row
-    for q, name in enumerate(instance.processor_names):
+    labels = short_labels(instance.processor_names, PROCESSOR_LENGTH)
+    for q, label in enumerate(labels):
         y = (q + 0.5) * row
         parts.append(
             f'<rect x="{LEFT:g}" y="{y - height / 2:.2f}" width="{WIDTH - LEFT - RIGHT:g}" '
             f'height="{height:.2f}" fill-opacity="0.08"/>'
         )
         if row > FONT:
-            label = shorten(name, int(LEFT / LETTER))
-            parts.append(_text(LEFT - 4.0, y + 0.35 * FONT, label, anchor="end"))
+            fitting = elide(label, int((LEFT - 4.0) / LETTER))
+            parts.append(_text(LEFT - 4.0, y + 0.35 * FONT, fitting, anchor="end"))
     return parts
 
 
 def _tasks(schedule: Schedule, instance: Instance, row: float, scale: float) -> list[str]:
-    g = instance.arrays
-    depth = depths(g.pred_ptr, g.pred_task, g.topo)
-    hues = FIRST_HUE + (LAST_HUE - FIRST_HUE) * depth / max(int(depth.max()), 1)
+    colouring = colour_tasks(instance)
+    ink = [text_colour(colour) for colour in colouring.palette]
     height = BAR_HEIGHT * row
     parts = []
-    columns = (schedule.processor, schedule.start, schedule.finish, hues)
-    for name, q, start, finish, hue in zip(instance.task_names, *columns, strict=True):
+    for t, label in enumerate(short_labels(instance.task_names, TASK_LENGTH)):
+        start, finish = schedule.start[t], schedule.finish[t]
         x, width = LEFT + scale * start, max(scale * (finish - start), 0.4)
-        y = (q + 0.5) * row
+        y = (schedule.processor[t] + 0.5) * row
         parts.append(
             f'<rect x="{x:.2f}" y="{y - height / 2:.2f}" width="{width:.2f}" '
-            f'height="{height:.2f}" rx="1" fill="hsl({hue:.0f} 55% 72%)" '
-            f'stroke="hsl({hue:.0f} 40% 40%)" stroke-width="0.3">'
-            f"<title>{escape(name)}: {start:g} to {finish:g}</title></rect>"
+            f'height="{height:.2f}" rx="1" fill="{colouring.palette[colouring.position[t]]}">'
+            f"<title>{plain(instance.task_names[t])}: {start:g} to {finish:g}</title></rect>"
         )
-        if row > FONT and LETTER * len(name) < width:
-            parts.append(_text(x + width / 2, y + 0.35 * FONT, name, anchor="middle", colour=INK))
+        fitting = _fitting_label(label, int(width / LETTER))
+        if row > FONT and fitting:
+            colour = ink[colouring.position[t]]
+            parts.append(_text(x + width / 2, y + 0.35 * FONT, fitting, "middle", colour))
     return parts
 
 
-def _text(
-    x: float, y: float, text: str, *, anchor: str = "start", colour: str = "currentColor"
-) -> str:
+def _fitting_label(label: str, letters: int) -> str:
+    """The label or its number, whichever fits, or nothing."""
+    return next((text for text in (label, trailing_number(label)) if len(text) <= letters), "")
+
+
+def _text(x: float, y: float, text: str, anchor: str = "start", fill: str = "currentColor") -> str:
     return (
-        f'<text x="{x:.2f}" y="{y:.2f}" text-anchor="{anchor}" fill="{colour}" '
-        f'pointer-events="none">{escape(text)}</text>'
+        f'<text x="{x:.2f}" y="{y:.2f}" text-anchor="{anchor}" fill="{fill}" '
+        f'pointer-events="none">{plain(text)}</text>'
     )

@@ -64,13 +64,38 @@ def test_text(topcuoglu: Instance) -> None:
 
 
 def test_labels_only_where_they_fit() -> None:
-    names = ["align_ID0000000001", "x" * 200, "merge_ID0000000001"]
+    """The label, else its ends, else the number at its end, else nothing."""
+    names = ["align_ID0000000001", "x" * 200, "merge_ID0000000002"]
     instance = Instance([[10.0], [5.0], [1000.0]], [], [], task_names=names)
-    schedule = Schedule([0, 0, 0], [0, 10, 15], [10, 15, 1015])
-    assert texts(schedule, instance) & set(names) == {"merge_ID0000000001"}
-    kinds = Schedule([0, 0, 0], [0, 10, 15], [10, 15, 25])
-    short = Instance([[10.0], [5.0], [10.0]], [], [], task_names=["a" + "_b" * 99, "b", "c"])
-    assert {"a", "b", "c"} <= texts(kinds, short)
+    shown = texts(Schedule([0, 0, 0], [0, 10, 15], [10, 15, 1015]), instance)
+    assert {text for text in shown if text.startswith(("align", "xx", "merge"))} == {"merge_2"}
+    half = Schedule([0, 0, 0], [0, 10, 15], [10, 15, 25])
+    names = ["a" + "_b" * 99 + "_17", "b" * 99, "GEMM(2,1,0)"]
+    short = Instance([[10.0], [5.0], [10.0]], [], [], task_names=names)
+    shown = texts(half, short)
+    assert "GEMM(2,1,0)" in shown
+    (elided,) = [text for text in shown if text.startswith("a_b")]
+    assert "…" in elided
+    assert elided.endswith("_b_17")
+    narrow = Instance([[1.0], [100.0], [1.0]], [], [], task_names=names)
+    shown = texts(Schedule([0, 0, 0], [0, 1.5, 102], [1.5, 101.5, 103]), narrow)
+    assert not {"17", "2,1,0", "GEMM(2,1,0)"} & shown
+
+
+def test_kinds_have_colours_and_a_legend() -> None:
+    names = [f"_prepare_{i}" for i in range(3)] + [f"$merge_{i}" for i in range(3)]
+    instance = Instance(np.ones((6, 2)), [], [], task_names=names)
+    schedule = heft(instance)
+    figure = gantt_figure(schedule, instance)
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["prepare", "merge"]
+    bars = figure.axes[0].containers[0].patches
+    colours = [bar.get_facecolor() for bar in bars]
+    swatches = [patch.get_facecolor() for patch in legend.get_patches()]
+    assert colours == [swatches[0]] * 3 + [swatches[1]] * 3
+    assert figure.axes[0].get_xlabel().endswith("kind of task")
+    numbered = Instance(np.ones((6, 2)), [], [])
+    assert gantt_figure(schedule, numbered).legends == []
 
 
 def test_partial_schedule(topcuoglu: Instance) -> None:
@@ -176,7 +201,9 @@ def test_page_holds_the_schedule(topcuoglu: Instance) -> None:
     assert data["processor"] == schedule.processor.tolist()
     assert data["edges"] == topcuoglu.edges.tolist()
     assert data["tasks"] == list(topcuoglu.task_names)
-    assert data["depth"] == [0, 1, 1, 1, 1, 1, 2, 2, 2, 3]
+    depth = np.array([0, 1, 1, 1, 1, 1, 2, 2, 2, 3])
+    assert data["colour"] == np.rint(depth / 3 * (len(data["palette"]) - 1)).tolist()
+    assert data["legend"] == []
     assert data["figures"] == "makespan 80 · SLR 1.951"
     assert [link[0] for link in data["chain"]] == [
         link.task for link in critical_chain(schedule, topcuoglu)
@@ -245,7 +272,7 @@ def test_svg_escapes_names_and_shortens_those_of_processors() -> None:
     assert [title.text for title in svg.iter("title")] == ["a<b>&: 0 to 1"]
     labels = [text.text or "" for text in svg.findall("text")]
     assert "plain" in labels
-    assert any(re.fullmatch("<{3,10}…", label) for label in labels)
+    assert any(re.fullmatch("<+…<+", label) for label in labels)
 
 
 def test_svg_of_many_processors_and_of_no_time() -> None:

@@ -1,0 +1,1 @@
+ganttChart(document.querySelector(".gantt")).show(JSON.parse(document.getElementById("data").textContent));

@@ -1,0 +1,207 @@
+"""Names of tasks and processors are any text: what charts make of them."""
+
+import json
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("matplotlib")
+
+from dagsched_env import suites
+from dagsched_env.instance import Instance
+from dagsched_env.render import gantt_legend, gantt_page, gantt_svg, rgb_array, save
+from dagsched_env.render.colours import OF_KINDS, OF_OTHERS, colour_tasks, contrast, text_colour
+from dagsched_env.render.kinds import MAX_KINDS, task_kinds
+from dagsched_env.render.labels import elide, printable, short_labels, trailing_number
+from dagsched_env.schedulers import heft
+
+HOSTILE = (
+    "",
+    "_x",
+    "/",
+    "$",
+    "$\\frac{",
+    "</script><script>alert(1)</script>",
+    "<b>&amp;",
+    "two\nlines",
+    "\x00\x1b[31m",
+    "\ud800",
+    "\u202eright to left",
+    "名前",
+    "😀" * 3,
+    "%s {0} @DATA@",
+    "-->",
+)
+NAMES = st.lists(
+    st.sampled_from(HOSTILE) | st.text(max_size=60), min_size=1, max_size=8, unique=True
+)
+
+
+def problem(tasks: list[str], processors: list[str], name: str = "") -> Instance:
+    costs = np.ones((len(tasks), len(processors)))
+    return Instance(costs, [], [], task_names=tasks, processor_names=processors, name=name)
+
+
+def embedded(page: str) -> dict:
+    text = page.split('<script type="application/json" id="data">')[1].split("</script>")[0]
+    return json.loads(text)
+
+
+# -- any name ------------------------------------------------------------------------------------
+
+
+# Without shrinking, which would draw hundreds of charts.
+@settings(max_examples=12, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@given(tasks=NAMES, processors=NAMES, name=st.sampled_from(HOSTILE) | st.text(max_size=90))
+def test_any_name_can_be_drawn(
+    tmp_path_factory: pytest.TempPathFactory, tasks: list[str], processors: list[str], name: str
+) -> None:
+    instance = problem(tasks, processors, name)
+    schedule = heft(instance)
+    folder = tmp_path_factory.mktemp("charts")
+    for suffix in ("png", "svg"):
+        assert save(schedule, folder / f"chart.{suffix}", instance).stat().st_size > 1000
+    ElementTree.parse(folder / "chart.svg")
+    page = save(schedule, folder / "chart.html", instance).read_text(encoding="utf-8")
+    assert embedded(page)["tasks"] == tasks
+    assert embedded(page)["processors"] == processors
+    assert page.count("</script>") == 2
+    ElementTree.fromstring(gantt_svg(schedule, instance))
+    ElementTree.fromstring(gantt_legend(instance))
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_of_kinds_too(name: str) -> None:
+    tasks = [f"{name}kind_{i}" for i in range(3)] + [f"other_{i}" for i in range(3)]
+    instance = problem(tasks, [name + "P"], name)
+    assert colour_tasks(instance).legend
+    rgb_array(heft(instance), instance)
+    ElementTree.fromstring(gantt_legend(instance))
+
+
+@pytest.mark.parametrize("letter", ["0", "a", "_", "(", "a_", "\n"])
+def test_giant_names_are_clipped_before_anything_else(letter: str) -> None:
+    """Work that grows with the square of the length would never end."""
+    tasks = [letter * 1_000_000 + end for end in ("1", "2", "x")]
+    instance = problem(tasks, [letter * 1_000_000, "P"], letter * 1_000_000)
+    schedule = heft(instance)
+    assert rgb_array(schedule, instance).shape[1] == 1000
+    page = embedded(gantt_page(schedule, instance))
+    assert page["tasks"] == tasks
+    assert max(map(len, page["taskLabels"])) <= 40
+    assert len(set(page["taskLabels"])) == 3
+
+
+# -- labels --------------------------------------------------------------------------------------
+
+
+@given(NAMES)
+def test_labels_are_short_and_printable(names: list[str]) -> None:
+    labels = short_labels(names, 16)
+    assert len(labels) == len(names)
+    assert all(len(label) <= 16 and label.isprintable() for label in labels)
+
+
+@pytest.mark.parametrize(
+    ("names", "labels"),
+    [
+        (["mAdd_ID0000056", "mAdd_ID0000007"], ["mAdd_56", "mAdd_7"]),
+        (["GEMM(2,1,0)", "POTRF(0)"], ["GEMM(2,1,0)", "POTRF(0)"]),
+        (["J0.0", "J0.1"], ["J0.0", "J0.1"]),
+        (["x_1.005", "x_0.5"], ["x_1.005", "x_0.5"]),
+        (["a_01", "a_1"], ["a_01", "a_1"]),  # without the zero they would be equal
+        (["pileup_pileup_ID0000032", "map_map_lane_ID01"], ["pileup_32", "map_lane_1"]),
+        (
+            ["NFCORE_SAREK.SAREK.FASTQC_12", "NFCORE_SAREK.SAREK.MULTIQC_35"],
+            ["FASTQC_12", "MULTIQC_35"],
+        ),
+        (["stage_a_of_the_long_workflow", "stage_b_of_the_long_workflow"], ["a", "b"]),
+        (["short", "short_1"], ["short", "short_1"]),
+        (["x" * 30], ["xxxxxxxxx…xxxxxxxxxx"]),
+        (["a" * 12 + c + "a" * 12 for c in "xyz"], [f"aaaaaaaa…{'a' * 8} #{i}" for i in range(3)]),
+        (["a\nb\x00"], ["a b\N{REPLACEMENT CHARACTER}"]),
+    ],
+)
+def test_labels_keep_what_distinguishes(names: list[str], labels: list[str]) -> None:
+    assert list(short_labels(names, 20)) == labels
+
+
+def test_ends_and_numbers_of_labels() -> None:
+    assert elide("abcdefghij", 10) == "abcdefghij"
+    assert elide("abcdefghij", 5) == "ab…ij"
+    assert elide("abcdefghij", 1) == "…"
+    assert [trailing_number(x) for x in ("mAdd_56", "GEMM(2,1,0)", "J3.1", "sink", "")] == [
+        "56",
+        "2,1,0",
+        "3.1",
+        "",
+        "",
+    ]
+    assert printable("\ud800\t") == "\N{REPLACEMENT CHARACTER} "
+
+
+# -- kinds ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("names", "kinds"),
+    [
+        (["mAdd_ID001", "mAdd_ID002", "mViewer_ID003"], ["mAdd", "mAdd", "mViewer"]),
+        (["a_00000001", "a_00000002", "b_00000001"], ["a", "a", "b"]),
+        (["POTRF(0)", "TRSM(1,0)", "POTRF(1)"], ["POTRF", "TRSM", "POTRF"]),
+        (["J0.0", "J0.1", "J1.0", "J1.1"], ["J0", "J0", "J1", "J1"]),
+        (["map_s_1_part_2_ID3", "map_s_4_part_5_ID6", "c_ID7"], ["map_s_part", "map_s_part", "c"]),
+        (["source", "1", "2", "3"], ["source", "", "", ""]),
+        (["map1", "map2", "reduce1"], ["map", "map", "reduce"]),
+        (["bowtie2-build_1", "bowtie2_2", "bowtie2_3"], ["bowtie2-build", "bowtie2", "bowtie2"]),
+        (["0", "1", "2"], None),
+        (["T(1,1)", "T(1,2)"], None),
+        (["boil", "peel", "cut"], None),
+        ([f"J{j}.{k}" for j in range(20) for k in range(5)], None),  # more jobs than colours
+        ([""], None),
+    ],
+)
+def test_kinds_are_names_without_numbers(names: list[str], kinds: list[str] | None) -> None:
+    found = task_kinds(names)
+    assert found == (None if kinds is None else tuple(kinds))
+
+
+def test_kinds_of_the_bundled_problems() -> None:
+    found = {
+        instance.name: set(task_kinds(instance.task_names) or ())
+        for suite in ("workflows", "structured", "jobshop", "paper", "heldout")
+        for instance in suites.load(suite)
+    }
+    assert found["blast"] == {"split_fasta", "blastall", "cat_blast", "cat"}
+    assert len(found["montage"]) == 8
+    assert len(found["epigenomics"]) == 9
+    assert found["cholesky-4-p3-ccr0.1"] == {"POTRF", "TRSM", "SYRK", "GEMM"}
+    assert found["ft06"] == {f"J{j}" for j in range(6)}
+    for without in ("Topcuoglu2002", "heldout-00", "gaussian-5-p8-ccr1", "sarek"):
+        assert found[without] == set()
+
+
+# -- colours -------------------------------------------------------------------------------------
+
+
+def test_text_on_every_colour_can_be_read(topcuoglu: Instance) -> None:
+    for colour in (*OF_KINDS, OF_OTHERS, *colour_tasks(topcuoglu).palette):
+        assert contrast(colour, text_colour(colour)) >= 4.5
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+
+
+@pytest.mark.parametrize("extra", [0, 1, 2, 5])
+def test_rare_kinds_share_a_colour(extra: int) -> None:
+    """One kind more than colours has the colour of the others by itself."""
+    kinds = [chr(ord("a") + k) for k in range(MAX_KINDS + extra)]
+    names = [f"{kind}_{i}" for k, kind in enumerate(kinds) for i in range(40 - k)]
+    colouring = colour_tasks(problem(names, ["P"]))
+    expected = [*kinds[:MAX_KINDS], f"{extra} other kinds"] if extra > 1 else kinds
+    assert list(colouring.legend) == expected
+    assert len(colouring.palette) == len(set(colouring.palette)) == len(expected)
+    of_kind = {name[0]: int(index) for name, index in zip(names, colouring.position, strict=True)}
+    assert of_kind == {kind: min(k, MAX_KINDS) for k, kind in enumerate(kinds)}
