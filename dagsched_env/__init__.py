@@ -27,7 +27,8 @@ of this package, loaded on first use:
   ``window`` (for ``render_mode="human"``);
 - experiments: ``exact`` (CP-SAT), ``adversarial`` (instances on which a scheduler fails),
   ``solver`` (all of the above for one short schedule), ``compare``, ``testing`` (checks for your
-  own parts), ``warm_up`` (compiles all kernels beforehand), ``cli`` (the command ``dagsched``).
+  own parts), ``comparison_page`` (a comparison as HTML), ``warm_up`` (compiles all kernels
+  beforehand), ``cli`` (the command ``dagsched``).
 """
 
 import importlib

@@ -5,7 +5,7 @@ import io
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -62,12 +62,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Makespans and times of every scheduler, in the order of the instances."""
+    """Makespans, times and schedules of every scheduler, in the order of the instances."""
 
     makespans: dict[str, list[float]]
     """Scheduler → makespans (time)."""
     seconds: dict[str, list[float]]
     """Scheduler → wall time of each call."""
+    schedules: dict[str, list[Schedule]] = field(default_factory=dict)
+    """Scheduler → the schedules that were measured; schedulers may be missing."""
 
 
 def compare(
@@ -91,7 +93,11 @@ def compare(
     expect("schedulers", schedulers, Mapping, call)
     for i, instance in enumerate(instances):
         expect(f"instances[{i}]", instance, Instance, call)
-    result = Comparison({name: [] for name in schedulers}, {name: [] for name in schedulers})
+    result = Comparison(
+        makespans={name: [] for name in schedulers},
+        seconds={name: [] for name in schedulers},
+        schedules={name: [] for name in schedulers},
+    )
     total = len(schedulers) * len(instances)
     for i, instance in enumerate(instances):
         for j, (name, scheduler) in enumerate(schedulers.items()):
@@ -104,6 +110,7 @@ def compare(
                 label = instance.name or f"instance {i}"
                 raise InvalidScheduleError(f"{name} on {label}: {error}") from None
             result.makespans[name].append(schedule.makespan)
+            result.schedules[name].append(schedule)
             if progress is not None:
                 progress(i * len(schedulers) + j + 1, total)
     return result

@@ -16,6 +16,7 @@ In reading order:
 """
 
 import argparse
+import shlex
 import sys
 from collections.abc import Sequence
 
@@ -55,7 +56,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code: 0, or 2 after a one-line error on stderr. Wrong usage exits by
         ``SystemExit(2)``, as argparse does.
     """
-    arguments = _parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    command_line = argparse.Namespace(command_line=shlex.join(["dagsched", *words]))
+    arguments = _parser().parse_args(words, command_line)
     try:
         with announced_compilation("dagsched"):
             arguments.run(arguments)

@@ -1,19 +1,26 @@
 """``dagsched compare``: schedulers over files or a suite."""
 
 import argparse
+import dataclasses
 import importlib.util
 import os
 import platform
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Collection, Sequence
 
+import numba
+import numpy as np
+
+import dagsched_env
 from dagsched_env import compare, suites
 from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command
 from dagsched_env.cli.machines import add_machines, machine_flags, read_problems
-from dagsched_env.cli.outputs import PICTURES, TABLES, check_output
+from dagsched_env.cli.outputs import PAGES, PICTURES, TABLES, check_output
 from dagsched_env.cli.policies import POLICIES, add_checkpoint, read_policies
 from dagsched_env.cli.progress import bar
 from dagsched_env.cli.schedulers import CP_SAT, NAMES_HELP, SOLVE, add_time_limit, choose
+from dagsched_env.comparison_page import comparison_page
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_text
@@ -36,6 +43,7 @@ def add_commands(commands: Commands) -> None:
         "  dagsched compare --suite heldout\n"
         "  dagsched compare --suite test --schedulers peft annealing --time-limit 1 \\\n"
         "      --reference best-known --pairwise --csv all.csv --png all.png\n"
+        "  dagsched compare --suite paper --schedulers heft peft annealing --html paper.html\n"
         "  dagsched compare --schedulers heft peft --checkpoint runs/first --samples 100\n"
         "  dagsched compare *.dot --platform identical --processors 4 \\\n"
         "      --schedulers heft mymodule:fn solve policy --checkpoint default --time-limit 1",
@@ -68,6 +76,12 @@ def add_commands(commands: Commands) -> None:
     )
     parser.add_argument("--csv", metavar="FILE", help="write every makespan and wall time")
     parser.add_argument("--png", metavar="FILE", help="draw the ratios (PNG, SVG or PDF)")
+    parser.add_argument(
+        "--html",
+        metavar="FILE",
+        help="write a page with sortable tables, performance profiles and a Gantt chart of each "
+        "schedule",
+    )
     add_machines(parser)
     parser.set_defaults(run=_compare)
 
@@ -75,6 +89,7 @@ def add_commands(commands: Commands) -> None:
 def _compare(arguments: argparse.Namespace) -> None:
     check_output("--csv", arguments.csv, TABLES)
     check_output("--png", arguments.png, PICTURES)
+    check_output("--html", arguments.html, PAGES)
     best_known = arguments.reference == "best-known"
     if arguments.files and (arguments.suite or best_known):
         option = "--suite" if arguments.suite else "--reference best-known"
@@ -108,6 +123,16 @@ def _compare(arguments: argparse.Namespace) -> None:
         }
         title = f"{what}, {_count(instances)}"
         print(f"wrote {save_comparison(ratios, reference, arguments.png, title)}")
+    if arguments.html:
+        page = comparison_page(
+            dataclasses.replace(comparison, makespans=makespans),
+            instances,
+            reference,
+            title=f"Schedulers on {what}",
+            facts=_facts(arguments, what, instances, schedulers),
+        )
+        write_text(arguments.html, page)
+        print(f"wrote {arguments.html}")
 
 
 def _instances(arguments: argparse.Namespace) -> tuple[str, Sequence[Instance]]:
@@ -144,6 +169,26 @@ def _headline(what: str, instances: Sequence[Instance], time_limit: float | None
     budget = "" if time_limit is None else f", {time_limit:g} s per schedule for searches"
     machine = f"{os.cpu_count()} cores, Python {platform.python_version()}"
     return f"{what}: {_count(instances)}{budget} ({machine})"
+
+
+def _facts(
+    arguments: argparse.Namespace,
+    what: str,
+    instances: Sequence[Instance],
+    schedulers: Collection[str],
+) -> dict[str, str]:
+    """What a page says of how it was made."""
+    limit = arguments.time_limit
+    return {
+        "problems": f"{what}: {_count(instances)}",
+        "schedulers": ", ".join(schedulers),
+        "time limit": "none" if limit is None else f"{limit:g} s per schedule, for searches",
+        "machine": f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()}",
+        "versions": f"dagsched_env {dagsched_env.__version__}, numpy {np.__version__}, "
+        f"numba {numba.__version__}, Python {platform.python_version()}",
+        "command": arguments.command_line,
+        "made": time.strftime("%Y-%m-%d %H:%M:%S %z"),
+    }
 
 
 def _count(instances: Sequence[Instance]) -> str:

@@ -9,9 +9,10 @@ from dagsched_env.errors import DAGSchedError
 from dagsched_env.render.canvas import SUFFIXES as PICTURES
 from dagsched_env.render.canvas import require_matplotlib
 
-__all__ = ["CHARTS", "JSON", "PICTURES", "TABLES", "check_instance_output", "check_output"]
+__all__ = ["CHARTS", "JSON", "PAGES", "PICTURES", "TABLES", "check_instance_output", "check_output"]
 
-CHARTS = (*PICTURES, ".html", ".htm")
+PAGES = (".html", ".htm")
+CHARTS = (*PICTURES, *PAGES)
 JSON = (".json", "")
 TABLES = (".csv", "")
 

@@ -13,6 +13,7 @@ function ganttChart(root) {
   const x = time => left + (time - from) / (to - from) * (width - left - RIGHT);
   const timeAt = px => from + (px - left) / (width - left - RIGHT) * (to - from);
   const y = q => TOP + q * rowHeight;
+  const count = tasks => tasks.length === 1 ? "1 task" : `${tasks.length} tasks`;
   const number = value => String(parseFloat(value.toPrecision(6)));
 
   function show(given) {
@@ -210,7 +211,7 @@ function ganttChart(root) {
     const rows = [["processor", data.processors[data.processor[hovered]]],
       ["start", number(data.start[hovered])], ["finish", number(data.finish[hovered])],
       ["duration", number(data.finish[hovered] - data.start[hovered])],
-      ["waits for", `${parents[hovered].length} tasks`], ["feeds", `${children[hovered].length} tasks`]];
+      ["waits for", count(parents[hovered])], ["feeds", count(children[hovered])]];
     if (kind) rows.unshift(["kind", kind]);
     if (reason) rows.push(["critical", reason === "nothing" ? "begins the path" : `waits for its ${reason}`]);
     const name = document.createElement("b"), table = document.createElement("table");

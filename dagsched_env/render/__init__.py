@@ -10,7 +10,8 @@ In reading order:
 - ``tables``: HTML tables that can be sorted;
 - ``interactive``: a Gantt chart with its script, on a page of its own or on another;
 - ``inline``: a Gantt chart as an element of any HTML page;
-- ``comparison``: a picture of a comparison of schedulers.
+- ``comparison``: a picture of a comparison of schedulers;
+- ``profile``: performance profiles of schedulers for an HTML page.
 """
 
 from os import PathLike

@@ -48,6 +48,7 @@ def test_compare_keeps_the_order_and_reports_progress():
     assert list(result.makespans) == list(result.seconds) == ["slow", "heft"]
     assert all(second > 0 for seconds in result.seconds.values() for second in seconds)
     assert seen == [(i, 6) for i in range(1, 7)]
+    assert result.schedules["heft"] == [heft(instance) for instance in INSTANCES]
 
 
 def test_compare_refuses_an_invalid_schedule():

@@ -16,6 +16,7 @@ COMMANDS = {
     "plot --out": ["plot", "one.json", "--out", "{}"],
     "compare --csv": ["compare", "--suite", "paper", "--csv", "{}"],
     "compare --png": ["compare", "--suite", "paper", "--png", "{}"],
+    "compare --html": ["compare", "--suite", "paper", "--html", "{}"],
     "generate --out": ["generate", "--out", "{}"],
     "convert OUT": ["convert", "one.json", "{}"],
 }
@@ -43,7 +44,7 @@ def refusal(capsys: pytest.CaptureFixture[str], command: str, path: str) -> str:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_folder_that_is_missing(capsys: pytest.CaptureFixture[str], command: str) -> None:
-    suffix = {"--out": "json", "--gantt": "svg", "--csv": "csv", "--png": "png"}
+    suffix = {"--out": "json", "--gantt": "svg", "--csv": "csv", "--png": "png", "--html": "html"}
     name = f"no/x.{suffix.get(command.split()[1], 'json')}"
     option = command.split()[1]
     message = f"{name}: there is no folder no: make it, or name another with {option}"
@@ -58,6 +59,7 @@ def test_a_folder_that_is_missing(capsys: pytest.CaptureFixture[str], command: s
         ("plot --out", "x.bmp: the suffix is '.bmp': --out writes .png, .svg, .pdf, .html, .htm"),
         ("compare --csv", "x.bmp: the suffix is '.bmp': --csv writes .csv"),
         ("compare --png", "x.bmp: the suffix is '.bmp': --png writes .png, .svg, .pdf"),
+        ("compare --html", "x.bmp: the suffix is '.bmp': --html writes .html, .htm"),
         ("generate --out", "x.bmp: unknown suffix: name a format of chrome_trace, csv, dot"),
         ("convert OUT", "x.bmp: unknown suffix: name a format of chrome_trace, csv, dot"),
     ],

@@ -58,6 +58,7 @@ def declare(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
 def test_files_with_schedulers_of_all_kinds(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["pair.json", "montage", "--schedulers", "heft", "mine_for_tests:other", "cpop"]
     arguments += ["solve", "cp_sat", "--time-limit", "0.1", "--csv", "all.csv"]
+    arguments += ["--html", "all.html"]
     code, out, _ = run(capsys, "compare", *arguments)
     assert code == 0
     assert out[0].startswith("2 files: 2 instances, 0.1 s per schedule")
@@ -67,6 +68,13 @@ def test_files_with_schedulers_of_all_kinds(capsys: pytest.CaptureFixture[str]) 
     with open("all.csv", encoding="utf-8") as stream:
         instances = [row["instance"] for row in csv.DictReader(stream)]
     assert instances[::5] == ["pair", io.load("montage", platform=io.MachineOptions()).name]
+    assert out[-1] == "wrote all.html"
+    page = Path("all.html").read_text(encoding="utf-8")
+    facts, _ = page.split("</dl>")
+    for fact in ("2 files: 2 instances", "0.1 s per schedule", "numpy", "mine_for_tests:other, c"):
+        assert fact in facts
+    assert f"<dd>dagsched compare {' '.join(arguments)}</dd>" in page
+    assert page.count("data-scheduler=") == 2 * 5
 
 
 def test_files_and_folders_on_machines_of_choice(capsys: pytest.CaptureFixture[str]) -> None:
