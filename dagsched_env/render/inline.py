@@ -91,7 +91,8 @@ def _tasks(schedule: Schedule, instance: Instance, row: float, scale: float) -> 
         y = (schedule.processor[t] + 0.5) * row
         parts.append(
             f'<rect x="{x:.2f}" y="{y - height / 2:.2f}" width="{width:.2f}" '
-            f'height="{height:.2f}" rx="1" fill="{colouring.palette[colouring.position[t]]}">'
+            f'height="{height:.2f}" rx="1" fill="{colouring.palette[colouring.position[t]]}" '
+            'stroke="#000" stroke-opacity="0.4" stroke-width="0.4">'
             f"<title>{plain(instance.task_names[t])}: {start:g} to {finish:g}</title></rect>"
         )
         fitting = _fitting_label(label, int(width / LETTER))

@@ -237,6 +237,10 @@ def test_comparison_figure() -> None:
     assert [label.get_text() for label in axes.get_yticklabels()] == ["b", "a"]
     means = [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "D"]
     assert means == pytest.approx([0.9, 1.2])
+    hostile = {"$x_{": [1.0], "_a\ud800\n": [1.2], "m" * 10**6: [1.3]}
+    figure = comparison_figure(hostile, "$", "$\\frac{" + "t" * 10**6)
+    figure.draw_without_rendering()
+    assert figure.axes[0].get_yticklabels()[0].get_text() == "$x_{"
     with pytest.raises(DAGSchedError, match="no finite ratios"):
         comparison_figure({"a": [np.inf]}, "heft")
 
