@@ -128,7 +128,7 @@ def _summary(
     headings += ["wins", "ties", "losses", "p", "ms"]
     cells: list[list[Cell | str]] = [
         [
-            row.name,
+            elide(row.name, NAME_LENGTH),
             _number(to_best[row.name], ".4f"),
             _number(row.ratio_to_reference, ".4f"),
             _number(row.mean_slr, ".3f"),
@@ -230,8 +230,8 @@ def _charts(comparison: Comparison, instance: Instance, i: int, name: str) -> di
     data["schedules"] = {
         j: {
             **schedule_data(schedule, instance),
-            "title": f"{name} · {scheduler}",
-            "scheduler": scheduler,
+            "title": f"{name} · {elide(scheduler, NAME_LENGTH)}",
+            "scheduler": elide(scheduler, NAME_LENGTH),
         }
         for j, (scheduler, schedule) in schedules.items()
     }

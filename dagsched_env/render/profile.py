@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from dagsched_env.kernels.arrays import Floats
+from dagsched_env.render.labels import elide
 from dagsched_env.render.page import plain
 
 __all__ = ["profile_figure"]
@@ -16,6 +17,8 @@ COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377")
 DASHES = {"solid": "none", "dashed": "7 4", "dotted": "2 3"}
 """Style in CSS → dashes in SVG; each with all colours."""
 GREY = "#9a9da5"
+NAME_LENGTH = 60
+"""Letters of a name in the legend."""
 LEAST_SPAN = 0.05
 SHOWN = 0.9
 """The right end of the axis is this quantile of all ratios."""
@@ -42,7 +45,8 @@ def profile_figure(ratios: Mapping[str, Sequence[float]]) -> str:
         for name, (colour, style) in zip(names, _styles(), strict=False)
     ]
     entries = [
-        f'<li><i style="border-top: 3px {style} {colour}"></i>{plain(name)}</li>'
+        f'<li><i style="border-top: 3px {style} {colour}"></i>'
+        f"{plain(elide(name, NAME_LENGTH))}</li>"
         for name, (colour, style) in zip(names, _styles(), strict=False)
     ]
     # The best lines are drawn last, on top of the others.

@@ -49,7 +49,8 @@ def test_python_blocks_print_a_result(block: str, tmp_path: Path) -> None:
 def test_shell_commands_in_their_order(tmp_path: Path) -> None:
     for command in COMMANDS:
         assert run(shlex.split(command), tmp_path)
-    assert (tmp_path / "gantt.png").stat().st_size > 10_000
+    for name in ("gantt.png", "paper.html"):
+        assert (tmp_path / name).stat().st_size > 10_000
 
 
 def test_the_table_of_extras_is_complete() -> None:
