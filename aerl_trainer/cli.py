@@ -109,11 +109,15 @@ def train(
             prints all families and their parameters. Parts of them are kept for validation and for
             the tables at the end. Default: a mixture of families.
         validate: problems for validation, instead of a part of --instances.
-        set: any setting, as in: --set search.budget=300 learner.learning_rate=0.0003
+        set: any setting, as in: --set search.budget=300 learner.learning_rate=0.0003; "list" prints
+            all settings.
         machines: for files that describe no processors.
     """
     if any(spec in LIST for spec in instances + validate):
         print(specs.table())
+        return
+    if "list" in set:
+        print(settings.listing())
         return
     directory = RunDirectory(run_dir or new_run_directory())
     if resume and not directory.holds_run:
@@ -255,7 +259,10 @@ def _settings(source: Path | None, overrides: tuple[str, ...], flags: dict[str, 
         key, separator, text = override.partition("=")
         section, _, name = key.partition(".")
         if not separator or name not in record.get(section, {}):
-            raise ConfigError(f"--set {override}: no such setting; write section.key=value")
+            raise ConfigError(
+                f"--set {override}: no such setting; write section.key=value "
+                "(--set list prints all)"
+            )
         try:
             record[section][name] = tomllib.loads(f"value = {text}")["value"]
         except tomllib.TOMLDecodeError:

@@ -11,6 +11,7 @@ In reading order:
 - ``curriculum``: which problems, and when the next ones
 - ``run``: inference, validation, processes and duration
 - ``whole``: all sections together, read from TOML and written as plain values
+- ``listing``: every setting with its type, default and meaning
 """
 
 from aerl_trainer.config.checks import ConfigError
@@ -21,6 +22,7 @@ from aerl_trainer.config.learning import (
     PolicyConfig,
     ReplayConfig,
 )
+from aerl_trainer.config.listing import Setting, listing, settings
 from aerl_trainer.config.mixture import MIXTURE
 from aerl_trainer.config.run import InferenceConfig, RunConfig, ValidatorConfig
 from aerl_trainer.config.search import SearchConfig
@@ -39,8 +41,11 @@ __all__ = [
     "ReplayConfig",
     "RunConfig",
     "SearchConfig",
+    "Setting",
     "ValidatorConfig",
     "from_dict",
+    "listing",
     "load",
+    "settings",
     "to_dict",
 ]

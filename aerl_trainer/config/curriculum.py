@@ -19,6 +19,7 @@ class LevelConfig:
     tasks: tuple[int, int] | tuple[()] = ()
     """Range of the number of tasks."""
     processors: tuple[int, ...] = ()
+    """Numbers of processors to draw from."""
     ccr: tuple[float, ...] = ()
     """Ratios of mean communication to mean computation to draw from."""
     threshold: float = 0.0
@@ -69,6 +70,7 @@ class CurriculumConfig:
     """Levels and the rule of promotion."""
 
     levels: tuple[LevelConfig, ...] = DEFAULT_LEVELS
+    """In order, one table each; by default one level, which draws from a mixture of families."""
     window: int = 3
     """Validations that the history must hold before a promotion."""
     max_variance: float = 0.001

@@ -39,6 +39,7 @@ class NetworkConfig:
     """Size of the network; it takes any number of tasks and processors."""
 
     width: int = 64
+    """Size of its hidden vectors."""
     layers: int = 3
     """Rounds of message passing in the static encoder."""
 
@@ -91,10 +92,15 @@ class LearnerConfig:
     batch_size: int = 64
     """Experiences per step: with all their states, 64 of 30 tasks are 1920 states."""
     learning_rate: float = 1e-3
+    """Of AdamW, for the network."""
     weight_decay: float = 1e-4
+    """Of AdamW."""
     gradient_clip: float = 1.0
+    """Largest norm of a gradient of the network; longer ones are shortened to it."""
     value_coefficient: float = 1.0
+    """Weight of the value head's error in the loss."""
     entropy_coefficient: float = 0.001
+    """Weight of the policy's entropy in the loss: more of it keeps the policy undecided longer."""
     rank_temperature: float = 1.0
     """τ of the softmax over normalised makespans, for the fast policy and the network."""
     steps_per_job: float = 4.0

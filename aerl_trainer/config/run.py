@@ -71,6 +71,7 @@ class RunConfig:
     trees_in_flight: int = 2
     """Trees that the actors work on at once."""
     seed: int = 0
+    """All random generators of the run descend from it."""
     evaluation_simulations: int = 1000
     """Simulations per instance in the final table."""
     evaluation_budget_s: float = 0.1

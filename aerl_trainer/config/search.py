@@ -14,7 +14,7 @@ class SearchConfig:
     """The shared tree and its simulations."""
 
     budget: int = 600
-    """Simulations per job; a tree is finished when this many are done AND the next line holds."""
+    """Simulations per job; a tree is finished when it also holds ``min_trajectories`` paths."""
     min_trajectories: int = 12
     """K: complete root-to-terminal paths a tree must hold, and trajectories sampled from it."""
     cap_factor: float = 4.0
@@ -22,6 +22,7 @@ class SearchConfig:
     batch_size: int = 16
     """Leaves that an actor gathers before one evaluation."""
     c_puct: float = 1.5
+    """Weight of the exploration term of PUCT at a node with few visits."""
     c_puct_base: float = 19652.0
     """At a node of N visits PUCT's c is ``c_puct + ln((1 + N + base) / base)``, as in AlphaZero."""
     root_selection: Literal["puct", "gumbel"] = "puct"

@@ -173,11 +173,17 @@ def test_train_to_the_letter(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert all(r["terminal_paths"] >= 4 for r in searches)
 
 
+def test_set_list_prints_all_settings(capsys: pytest.CaptureFixture[str]) -> None:
+    out = succeeds(capsys, "train", "--set", "list")
+    assert "  search.budget = 600  (int)\n      Simulations per job" in out
+    assert "``" not in out
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
         (["--set", "search.bugdet=3"], "--set search.bugdet=3: no such setting"),
-        (["--set", "budget"], "--set budget: no such setting; write section.key=value"),
+        (["--set", "budget"], "--set budget: no such setting; write section.key=value (--set list"),
         (["--set", "search.budget=many"], "search.budget is 'many', of a wrong type"),
         (["--set", "search.budget=0"], "search.budget must be at least 1"),
         (["--set", "run.actors=65"], "run.actors must lie in [1, 64]"),

@@ -221,3 +221,29 @@ def test_bad_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"binary\.toml: "):
         settings.load(tmp_path / "binary.toml")
     assert issubclass(ConfigError, DAGSchedError)
+
+
+def test_the_listing_has_every_setting() -> None:
+    keys = [setting.key for setting in settings.settings()]
+    assert set(keys) == {
+        *(f"{section}.{key}" for section, key in KEYS),
+        *(f"curriculum.levels.{field.name}" for field in dataclasses.fields(LevelConfig)),
+    }
+    text = settings.listing()
+    for setting in settings.settings():
+        assert setting.meaning, setting.key
+        assert setting.type, setting.key
+        assert f"\n  {setting.key}" in text
+
+
+def test_the_listing_shows_types_and_defaults_as_in_a_file(tmp_path: Path) -> None:
+    found = {setting.key: setting for setting in settings.settings()}
+    assert found["replay.kind"].type == '"proportional", "rank", "uniform"'
+    assert found["inference.devices"].type == "list of str"
+    assert found["curriculum.levels.tasks"].type == "list of int"
+    assert found["curriculum.levels"].type == "list of table"
+    assert found["learner.network"].default == "false"
+    for section in SECTIONS:
+        own = [s for s in found.values() if s.section == section and s.default]
+        text = "\n".join(f"{setting.name} = {setting.default}" for setting in own)
+        assert load(tmp_path, f"[{section}]\n{text}") == Config()
