@@ -9,6 +9,7 @@ import numpy.typing as npt
 from dagsched_env.errors import DAGSchedError
 
 __all__ = [
+    "REDUCTIONS",
     "REWARDS",
     "Reduction",
     "RewardFn",
@@ -82,23 +83,26 @@ def terminal(transition: Transition) -> Value:
     return np.where(transition.terminated, -slr, 0.0)
 
 
+REDUCTIONS = {
+    "relative": "(B − m) / B, which is 0 for HEFT and would be 1 for a makespan of 0",
+    "log": "log(B / m), which is symmetric: halving B earns as much as doubling it costs",
+    "scaled": "2 (B − m) / B − 1, which is −1 for HEFT",
+}
+"""Kind → what the last placement earns, with the makespan B of HEFT and the achieved one m."""
+
+
 @dataclass(frozen=True)
 class Reduction:
     """The reduction of the makespan against HEFT, paid at the last placement.
 
-    With the makespan B of HEFT and the achieved makespan m the last step earns
-
-    * ``"relative"``: (B − m) / B, which is 0 for HEFT and would be 1 for a makespan of 0;
-    * ``"log"``: log(B / m), which is symmetric: halving B earns as much as doubling it costs;
-    * ``"scaled"``: 2 (B − m) / B − 1, which is −1 for HEFT.
-
+    What it pays there is in ``REDUCTIONS``, with the makespan B of HEFT and the achieved one m.
     A reward r above ``threshold`` is reduced to threshold + (r − threshold)·leak, so that a single
     instance does not dominate the others. Each step, the last one too, costs ``step_penalty``.
     Where B is 0, the divisor is ``Transition.scale``; in the logarithm a makespan counts as at
     least 1e-9 of it.
 
     Args:
-        kind: one of the above.
+        kind: a key of ``REDUCTIONS``: ``"relative"``, ``"log"`` or ``"scaled"``.
         step_penalty: α ≥ 0.
         threshold: θ, or None for no threshold.
         leak: in [0, 1]; 0 clips at the threshold.
@@ -113,7 +117,7 @@ class Reduction:
     leak: float = 0.1
 
     def __post_init__(self) -> None:
-        if self.kind not in ("relative", "log", "scaled"):
+        if self.kind not in REDUCTIONS:
             raise DAGSchedError(
                 f"kind={self.kind!r} is unknown: give 'relative', 'log' or 'scaled'"
             )
@@ -151,6 +155,7 @@ REWARDS: dict[str, RewardFn] = {
     "scaled_reduction": Reduction("scaled"),
     "terminal": terminal,
 }
+"""Name → reward, sorted."""
 
 
 def resolve_reward(reward: str | RewardFn) -> RewardFn:

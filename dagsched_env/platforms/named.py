@@ -24,6 +24,16 @@ def _clustered(
     slowdown: Choices = 10.0,
     latency_share: Choices = 0.1,
 ) -> PlatformModel:
+    """Unrelated processors in clusters, with slow links between the clusters.
+
+    Args:
+        n_processors: p ≥ 1, or choices of it.
+        beta: heterogeneity of the costs, in [0, 2], or choices of it.
+        ccr: CCR ≥ 0, or choices of it.
+        n_clusters: number of clusters ≥ 1, or choices of it.
+        slowdown: of transfers between clusters over those within one, ≥ 1, or choices of it.
+        latency_share: of start-up times in the mean communication, in [0, 1], or choices of it.
+    """
     return Clustered(Unrelated(n_processors, beta, ccr), n_clusters, slowdown, latency_share)
 
 
@@ -34,7 +44,15 @@ def _cpu_gpu(
     acceleration: tuple[float, float] = (0.5, 30.0),
     ccr: Choices = 1.0,
 ) -> PlatformModel:
-    """``CpuGpu``, whose size may also be given by the number of its CPUs."""
+    """Identical CPUs, then identical GPUs.
+
+    Args:
+        n_processors: p, CPUs and GPUs together, or choices of it; default 4.
+        n_cpus: number of CPUs ≥ 0, or choices of it, in place of ``n_processors``.
+        n_gpus: number of GPUs among the processors, ≥ 0.
+        acceleration: lowest and highest acceleration of a kind of task on a GPU, > 0.
+        ccr: CCR ≥ 0, or choices of it.
+    """
     if n_cpus is not None:
         if n_processors is not None:
             raise DAGSchedError("n_processors and n_cpus are both given: leave one out")
@@ -44,7 +62,12 @@ def _cpu_gpu(
 
 
 def _identical(n_processors: WholeChoices = PROCESSORS, ccr: Choices = 1.0) -> PlatformModel:
-    """Every task takes its runtime on every processor."""
+    """Every task takes its runtime on every processor.
+
+    Args:
+        n_processors: p ≥ 1, or choices of it.
+        ccr: CCR ≥ 0, or choices of it.
+    """
     return Related(n_processors, (1.0, 1.0), ccr)
 
 
@@ -54,6 +77,14 @@ def _restricted(
     ccr: Choices = 1.0,
     share: Choices = 0.5,
 ) -> PlatformModel:
+    """Unrelated processors, of which only some can run a task.
+
+    Args:
+        n_processors: p ≥ 1, or choices of it.
+        beta: heterogeneity of the costs, in [0, 2], or choices of it.
+        ccr: CCR ≥ 0, or choices of it.
+        share: of the processors that can run a task, in [0, 1], or choices of it; one always can.
+    """
     return Restricted(Unrelated(n_processors, beta, ccr), share)
 
 
