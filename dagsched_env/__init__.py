@@ -1,6 +1,6 @@
 """Static scheduling of task DAGs with communication costs on unrelated processors.
 
-Importing this package registers the Gymnasium environment ``DAGSched-v0``::
+Importing this package registers the Gymnasium environment ``DAGSched-v0``:
 
     import gymnasium
     import dagsched_env

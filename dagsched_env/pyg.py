@@ -1,6 +1,6 @@
 """Instances and observations as graphs for graph networks: ``edge_index`` and matrices of features.
 
-The names are those of PyTorch Geometric, which is not needed here::
+The names are those of PyTorch Geometric, which is not needed here:
 
     graph = {name: torch.from_numpy(array) for name, array in to_pyg(observation).items()}
     data = torch_geometric.data.Data(**graph)

@@ -1,6 +1,6 @@
 """Vector environments of Gymnasium for Stable-Baselines3 and sb3-contrib.
 
-``sb3_vec_env`` wraps the native vector form of ``DAGSched-v0``::
+``sb3_vec_env`` wraps the native vector form of ``DAGSched-v0``:
 
     envs = gymnasium.make_vec("DAGSched-v0", num_envs=64, observation="flat")
     model = MaskablePPO("MlpPolicy", VecMonitor(sb3_vec_env(envs)))

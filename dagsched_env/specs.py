@@ -1,6 +1,6 @@
 """Sources of instances as text: ``family:NAME?parameter=value&…``, ``FILE?parameter=value&…``.
 
-Parameters of the platform stand beside those of the family::
+Parameters of the platform stand beside those of the family:
 
     family:cholesky?tiles=4..8&platform=cpu_gpu&cpus=3&gpus=1&ccr=1,2
 
@@ -10,7 +10,7 @@ lists all families, platforms and parameters. Installed packages may declare mor
 points (``dagsched_env.plugins``): functions or dataclasses with types and defaults.
 
 Behind a file or folder stand the machines for files that describe none, with the parameters of
-``dagsched_env.io.MachineOptions``::
+``dagsched_env.io.MachineOptions``:
 
     graph.dot?platform=identical&processors=4
     workflows/?machines=machines.json

@@ -13,7 +13,7 @@ In reading order:
 - ``stores``: what is kept in the slots: Python objects, or rows of numpy columns
 - ``buffer``: the replay buffer: add, sample, update, save, restore
 
-A buffer of transitions, one row each::
+A buffer of transitions, one row each:
 
     config = ReplayConfig(capacity=100_000, kind="rank")
     columns = {"state": ((4,), np.float32), "action": ((), np.int64), "reward": ((), np.float32)}

@@ -1,20 +1,17 @@
 """Instances from files and into files; the format is recognised by suffix or content.
 
-=============  ==================  ====  =====  ===============================================
-format         suffix              read  write  carries
-=============  ==================  ====  =====  ===============================================
-json           .json               yes   yes    instance, all of it, exactly
-wfformat       .wfformat.json      yes   yes    workflow (versions 1.4 to 1.6); written as 1.5
-                                                with the whole instance in a key, exactly
-dax            .dax, .xml          yes   no     workflow
-stg            .stg                yes   no     workflow, every edge one unit of data
-dot            .dot, .gv           yes   yes    instance, exactly, and a schedule; or workflow
-graphml        .graphml            yes   yes    instance, exactly, and a schedule; or workflow
-csv            .csv (a directory)  yes   yes    instance, exactly, and a schedule
-job_shop       .jsp, .jss          yes   no     instance without communication
-fjsp           .fjs, .fjsp         yes   no     instance without communication
-chrome_trace   .trace.json         no    yes    schedule (chrome://tracing, ui.perfetto.dev)
-=============  ==================  ====  =====  ===============================================
+| format       | suffix             | read | write | carries                                       |
+| ------------ | ------------------ | ---- | ----- | --------------------------------------------- |
+| json         | .json              | yes  | yes   | instance, all of it, exactly                  |
+| wfformat     | .wfformat.json     | yes  | yes   | workflow (1.4 to 1.6); instance, exactly, too |
+| dax          | .dax, .xml         | yes  | no    | workflow                                      |
+| stg          | .stg               | yes  | no    | workflow, every edge one unit of data         |
+| dot          | .dot, .gv          | yes  | yes   | instance, exactly, and schedule; or workflow  |
+| graphml      | .graphml           | yes  | yes   | instance, exactly, and schedule; or workflow  |
+| csv          | .csv (a directory) | yes  | yes   | instance, exactly, and schedule               |
+| job_shop     | .jsp, .jss         | yes  | no    | instance without communication                |
+| fjsp         | .fjs, .fjsp        | yes  | no    | instance without communication                |
+| chrome_trace | .trace.json        | no   | yes   | schedule (chrome://tracing, ui.perfetto.dev)  |
 
 An instance describes its own processors; a workflow is put on the ``platform`` that is passed to
 ``load``: ``MachineOptions``, or what ``load_machines`` reads from a file. Without one, processors

@@ -1,6 +1,6 @@
 """Machine files: the processors for a workflow, their links, and who may run what, in JSON.
 
-::
+An example:
 
     {
       "format": "dagsched-machines",
@@ -18,20 +18,15 @@
       "eligible": {"render": ["gpu0"], "parse": ["cpu0", "cpu1"]}
     }
 
-=============  =========================================================================  =======
-key            meaning                                                                    default
-=============  =========================================================================  =======
-format         always ``"dagsched-machines"``
-processors     list of objects with a distinct ``name`` and a ``speed`` > 0: a task of    speed 1
-               runtime w takes w / speed
-bandwidth      units of data per unit of time between two different processors, > 0       1
-latency        time before a transfer starts, ≥ 0                                         0
-links          list of exceptions, each ``between`` two processors (both directions) or   none
-               ``from`` one ``to`` another, with its own ``bandwidth``, ``latency`` or
-               both; a direction has at most one
-eligible       name or kind of a task → names of the processors that may run it; a task   all run
-               that is not named runs on all                                              all
-=============  =========================================================================  =======
+- ``format``: always ``"dagsched-machines"``;
+- ``processors``: a list of objects with a distinct ``name`` and a ``speed`` > 0, by default 1: a
+  task of runtime w takes w / speed;
+- ``bandwidth``: units of data per unit of time between two different processors, > 0; default 1;
+- ``latency``: time before a transfer starts, ≥ 0; default 0;
+- ``links``: a list of exceptions, each ``between`` two processors (both directions) or ``from`` one
+  ``to`` another, with its own ``bandwidth``, ``latency`` or both; a direction has at most one;
+- ``eligible``: name or kind of a task → names of the processors that may run it; a task that is not
+  named runs on all.
 """
 
 from collections.abc import Iterable

@@ -1,18 +1,16 @@
 """Frozen benchmark suites: the same instances on every machine and in every version.
 
-=================  =========  ====================================================================
-suite              instances  what
-=================  =========  ====================================================================
-train              1120       8 families × 7 n (10 to 1000) × 4 p (3 to 16) × 5 CCR (0.1 to 10)
-valid              140        the same 140 sizes, one family each, drawn independently
-test               140        as valid, drawn independently, with reference makespans
-heldout            40         Topcuoglu graphs of 30 tasks on 4 processors
-paper              8          graphs of published papers, with proved optima
-structured         36         numerical kernels and trees
-workflows          11         recorded executions of scientific workflows
-workflows_small    3          three of them, with about 50 tasks each
-jobshop            10         ft06 and random job shops
-=================  =========  ====================================================================
+| suite           | instances | what                                                              |
+| --------------- | --------- | ----------------------------------------------------------------- |
+| train           | 1120      | 8 families × 7 n (10 to 1000) × 4 p (3 to 16) × 5 CCR (0.1 to 10) |
+| valid           | 140       | the same 140 sizes, one family each, drawn independently          |
+| test            | 140       | as valid, drawn independently, with reference makespans           |
+| heldout         | 40        | Topcuoglu graphs of 30 tasks on 4 processors                      |
+| paper           | 8         | graphs of published papers, with proved optima                    |
+| structured      | 36        | numerical kernels and trees                                       |
+| workflows       | 11        | recorded executions of scientific workflows                       |
+| workflows_small | 3         | three of them, with about 50 tasks each                           |
+| jobshop         | 10        | ft06 and random job shops                                         |
 
 Instances are made on demand: ``names`` makes none, ``instance`` one, ``load`` all. The data folder
 holds the fingerprint of each. Where a fingerprint differs, a warning says that figures from this

@@ -1,6 +1,6 @@
 """Checks that users can run on their own instances, schedulers and environments.
 
-Each returns None or raises a ``ConformanceError`` that names what is wrong::
+Each returns None or raises a ``ConformanceError`` that names what is wrong:
 
     check_scheduler(my_scheduler)
     check_env(MyWrapper(gymnasium.make("DAGSched-v0")))

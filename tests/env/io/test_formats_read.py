@@ -202,13 +202,13 @@ def test_format_is_an_order(tmp_path):
 
 
 def test_the_registry_covers_the_table_in_the_documentation():
-    rows = [line.split() for line in io.__doc__.splitlines() if line.split()[:1]]
-    table = {row[0]: row for row in rows if row[0] in io.FORMATS}
+    rows = [line.strip("| ").split("|") for line in io.__doc__.splitlines() if line[:1] == "|"]
+    table = {row[0].strip(): row for row in rows if row[0].strip() in io.FORMATS}
     assert sorted(table) == sorted(io.FORMATS) == list(io.FORMATS)
     for name, format in io.FORMATS.items():
-        flags = [word for word in table[name] if word in ("yes", "no")][:2]
+        flags = [cell.strip() for cell in table[name][2:4]]
         assert flags == ["yes" if f else "no" for f in (format.read, format.write)]
-        assert all(suffix in " ".join(table[name]) for suffix in format.suffixes)
+        assert all(suffix in table[name][1] for suffix in format.suffixes)
 
 
 # -- platforms ---------------------------------------------------------------------------------

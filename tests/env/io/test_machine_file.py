@@ -35,7 +35,7 @@ RECORD = {
 
 
 def test_the_example_of_the_documentation():
-    example = machine_file.__doc__.split("::\n")[1].split("=====")[0]
+    example = machine_file.__doc__.partition("An example:\n")[2].partition("\n- ``")[0]
     assert json.loads(example) == RECORD
     instance = machine_file.parse(RECORD).equip(FLOW)
     inf = math.inf
