@@ -38,15 +38,18 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFAULT_PLATFORM",
     "PREFIX",
+    "Parameter",
     "factory",
     "file_spec",
     "family_names",
     "keys",
     "make_family",
+    "parameters",
     "parse_family",
     "parse_file",
     "plain",
     "table",
+    "takes_platform",
 ]
 
 PREFIX = "family:"
@@ -120,16 +123,16 @@ def make_family(name: str, settings: Mapping[str, str]) -> Generator:
         DAGSchedError: an unknown name, a value that cannot be read or is out of its range.
     """
     family = factory(name)
-    own = _parameters(family)
+    own = parameters(family)
     texts = {plain(key): text for key, text in settings.items()}
     machines = texts.pop("platform", None)
-    if not _takes_platform(family):
+    if not takes_platform(family):
         if machines is not None:
             raise DAGSchedError(f"{name} makes its own machines: leave platform out")
         _check_names(name, texts, own)
         return _mixed(family(**values) for values in _alternatives(own, texts))
     platform = _known("platform", machines or DEFAULT_PLATFORM, PLATFORMS)
-    theirs = _parameters(PLATFORMS[platform])
+    theirs = parameters(PLATFORMS[platform])
     _check_names(f"{name} on {platform}", texts, {**own, **theirs})
     return _mixed(
         family(**values, platform=PLATFORMS[platform](**machine_values))
@@ -161,10 +164,10 @@ def keys(name: str, platform: str | None = None) -> set[str]:
         DAGSchedError: an unknown name.
     """
     family = factory(name)
-    found = set(_parameters(family))
-    if _takes_platform(family):
+    found = set(parameters(family))
+    if takes_platform(family):
         machines = PLATFORMS[_known("platform", platform or DEFAULT_PLATFORM, PLATFORMS)]
-        found |= set(_parameters(machines))
+        found |= set(parameters(machines))
     return found
 
 
@@ -198,11 +201,11 @@ def _family_row(name: str) -> str:
         shown = _shown(family)
     except DAGSchedError as error:
         return str(error)
-    return "  ".join([*shown, "platform=…"] if _takes_platform(family) else shown)
+    return "  ".join([*shown, "platform=…"] if takes_platform(family) else shown)
 
 
 def _shown(factory: Callable[..., Any]) -> list[str]:
-    return [parameter.shown for parameter in _parameters(factory).values()]
+    return [parameter.shown for parameter in parameters(factory).values()]
 
 
 def _settings(query: str) -> dict[str, str]:
@@ -230,7 +233,7 @@ def _value(name: str, text: str, kind: type) -> Any:
 # -- parameters --------------------------------------------------------------------------------
 
 
-class _Parameter(NamedTuple):
+class Parameter(NamedTuple):
     """An argument of a family or platform."""
 
     name: str
@@ -240,14 +243,23 @@ class _Parameter(NamedTuple):
     default: Any
 
     @property
-    def shown(self) -> str:
-        """As in the table: ``tiles=4..8``; the name alone without a default."""
-        key = self.name.removeprefix("n_")
+    def key(self) -> str:
+        """Its name in a SPEC."""
+        return self.name.removeprefix("n_")
+
+    @property
+    def shown_default(self) -> str:
+        """As in a SPEC: ``4..8``; empty without a default."""
         if self.default is None:
-            return key
+            return ""
         values = self.default if isinstance(self.default, tuple) else (self.default,)
         between = ".." if self.kind in ("range", "interval") else ","
-        return f"{key}={between.join(v if isinstance(v, str) else f'{v:g}' for v in values)}"
+        return between.join(v if isinstance(v, str) else f"{v:g}" for v in values)
+
+    @property
+    def shown(self) -> str:
+        """As in the table: ``tiles=4..8``; the name alone without a default."""
+        return f"{self.key}={self.shown_default}" if self.shown_default else self.key
 
     def alternatives(self, text: str) -> list[Any]:
         """The arguments that a text stands for; several of them are members of a mixture."""
@@ -295,19 +307,23 @@ class _Parameter(NamedTuple):
         )
 
 
-def _parameters(factory: Callable[..., Any]) -> dict[str, _Parameter]:
-    """Key in a SPEC → parameter; without ``platform``."""
+def parameters(factory: Callable[..., Any]) -> dict[str, Parameter]:
+    """Key in a SPEC → parameter of a family or platform; without ``platform``.
+
+    Raises:
+        DAGSchedError: a parameter of a declared family has no type or no default.
+    """
     hints = get_type_hints(factory)
     arguments = inspect.signature(factory).parameters
     for name, argument in arguments.items():
         if name not in hints or argument.default is argument.empty:
             raise DAGSchedError(f"{factory.__name__}: give {name} a type and a default")
     found = [
-        _Parameter(name, _kind(hints[name]), argument.default)
+        Parameter(name, _kind(hints[name]), argument.default)
         for name, argument in arguments.items()
         if name != "platform"
     ]
-    return {plain(parameter.name): parameter for parameter in found}
+    return {parameter.key: parameter for parameter in found}
 
 
 def _kind(hint: Any) -> str:
@@ -322,15 +338,16 @@ def _kind(hint: Any) -> str:
     return "choices"
 
 
-def _takes_platform(family: Callable[..., Any]) -> bool:
+def takes_platform(family: Callable[..., Any]) -> bool:
+    """Whether a family is put on a platform; others make their own processors."""
     return "platform" in inspect.signature(family).parameters
 
 
 def _alternatives(
-    parameters: Mapping[str, _Parameter], texts: Mapping[str, str]
+    known: Mapping[str, Parameter], texts: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
     """Arguments by name, for each combination of alternatives."""
-    given = [parameters[key] for key in texts if key in parameters]
+    given = [known[key] for key in texts if key in known]
     values = [parameter.alternatives(texts[plain(parameter.name)]) for parameter in given]
     if math.prod(map(len, values)) > MOST_VALUES:
         raise DAGSchedError(f"more than {MOST_VALUES} combinations: give fewer choices")
@@ -357,7 +374,7 @@ def _known(what: str, name: str, registry: Collection[str]) -> str:
     return found
 
 
-def _check_names(place: str, texts: Iterable[str], known: Mapping[str, _Parameter]) -> None:
+def _check_names(place: str, texts: Iterable[str], known: Mapping[str, Parameter]) -> None:
     for key in texts:
         if key not in known:
             suggestion = _suggestion(key, known)
