@@ -49,7 +49,7 @@ class PolicyAgent:
     """Chooses from observations, for environments that hide their state, such as vector ones.
 
     It remembers the placements of the episode, so it has to see each observation in turn. One agent
-    serves one environment, or one place of a vector environment::
+    serves one environment, or one place of a vector environment:
 
         act(observation, env.unwrapped.instance)
         act({key: value[i] for key, value in observations.items()}, envs.instances[i])

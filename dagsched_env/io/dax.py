@@ -1,5 +1,8 @@
 """DAX, the XML in which Pegasus describes abstract workflows (schemas 2.1 to 3.6).
 
+A runtime is the attribute ``runtime`` of a ``job``, or its profile of that key; the size of a file
+is the attribute ``size`` of ``uses``, or its metadata of that key. An edge is a ``parent`` within a
+``child`` element; it carries the files that the parent writes and the child reads. Source:
 pegasus.isi.edu/documentation/development/schemas.html; runtimes and sizes as in the files of the
 Pegasus workflow gallery and generator (S. Bharathi et al., Characterization of scientific
 workflows, WORKS 2008).
@@ -24,10 +27,6 @@ __all__ = ["parse"]
 
 def parse(root: "Element") -> Workflow:
     """Turn the tree of a DAX file into a workflow.
-
-    A runtime is the attribute ``runtime`` of a job, or its profile of that key; the size of a file
-    is the attribute ``size`` of ``uses``, or its metadata of that key. An edge is a ``parent``
-    within a ``child`` element; it carries the files that the parent writes and the child reads.
 
     Raises:
         FormatError: not DAX, an attribute is missing, an id is unknown or not unique, or a runtime

@@ -1,10 +1,11 @@
 """DOT, the language of Graphviz: graphviz.org/doc/info/lang.html; attributes as in ``attributes``.
 
 Directed graphs are read, with nodes, edges, chains of edges, default attributes and subgraphs (as
-groups only). Undirected edges, ports, and subgraphs as ends of an edge are refused. pydot 4, which
-builds on pyparsing, is not used: it takes 1.3 ms for each statement, exponential time for a row of
-open braces, and prints its errors.
+groups only). Undirected edges, ports, and subgraphs as ends of an edge are refused.
 """
+
+# pydot 4, which builds on pyparsing, is not used: it takes 1.3 ms for each statement, exponential
+# time for a row of open braces, and prints its errors.
 
 from dagsched_env.instance import Instance
 from dagsched_env.io.attributes import (

@@ -21,6 +21,7 @@ __all__ = [
     "Equips",
     "Problem",
     "assumption",
+    "machine_files",
     "read",
     "read_folder",
     "read_problem",

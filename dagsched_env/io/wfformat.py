@@ -1,5 +1,7 @@
 """WfFormat, the JSON schema of WfCommons for workflow traces: github.com/wfcommons/WfFormat.
 
+A task has the ``runtimeInSeconds`` of its execution. Edges are what ``parents`` and ``children``
+declare; an edge carries the files that the parent writes and the child reads, by ``sizeInBytes``.
 This module reads versions 1.5 and 1.6, which adds only optional metrics. ``wfformat_14`` reads 1.4,
 where a task holds its own runtime and files. ``wfformat_dump`` writes 1.5.
 """

@@ -41,7 +41,9 @@ __all__ = [
 HELDOUT_SIZE = 40
 HELDOUT_SEED = 20020313
 HELDOUT_CCR = (0.5, 1.0, 2.0, 5.0)
+"""CCR of the instances of ``heldout``, in turn."""
 HELDOUT_BETA = (0.5, 1.0)
+"""Heterogeneity β of the instances of ``heldout``, in turn."""
 
 STRUCTURED_SEED = 20250104
 JOB_SHOP_SEED = 20250105
