@@ -1,36 +1,18 @@
 """The README's Python blocks and shell commands, as a newcomer would type them."""
 
 import configparser
-import os
 import re
-import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
 from helpers import ROOT
+from helpers.snippets import Block, blocks, run
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PYTHON_BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-COMMANDS = re.findall(r"^((?:dagsched|aerl) .*)$", README, re.MULTILINE)
-
-
-def run(command: list[str], cwd: Path) -> str:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        command,
-        cwd=cwd,
-        env={**os.environ, "PATH": path},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+PYTHON_BLOCKS = [block for block in blocks(README) if block.language == "python"]
+COMMANDS = [c for block in blocks(README) if block.language == "sh" for c in block.commands]
 
 
 def test_the_readme_has_what_it_promises() -> None:
@@ -41,14 +23,15 @@ def test_the_readme_has_what_it_promises() -> None:
 @pytest.mark.parametrize(
     "block", PYTHON_BLOCKS, ids=["gymnasium", "maskable_ppo", "policy", "vector", "own_problem"]
 )
-def test_python_blocks_print_a_result(block: str, tmp_path: Path) -> None:
-    out = run([sys.executable, "-c", block], tmp_path)
+def test_python_blocks_print_a_result(block: Block, tmp_path: Path) -> None:
+    (command,) = block.commands
+    out = run(command, tmp_path)
     assert re.search(r"\d+\.\d+", out.splitlines()[-1])
 
 
 def test_shell_commands_in_their_order(tmp_path: Path) -> None:
     for command in COMMANDS:
-        assert run(shlex.split(command), tmp_path)
+        assert run(command, tmp_path)
     for name in ("gantt.png", "paper.html"):
         assert (tmp_path / name).stat().st_size > 10_000
 
