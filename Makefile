@@ -9,7 +9,7 @@ KERNELS := $(VENV)/kernels
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install train test baseline bench lint type imports check clean
+.PHONY: help install train test baseline bench docs lint type imports check clean
 
 BENCHES := env schedulers search fixed_prefix
 
@@ -38,7 +38,7 @@ $(STAMP): setup.cfg pyproject.toml constraints.txt
 	@echo 'installing into $(VENV); PyTorch alone is some 200 MB'
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		-c constraints.txt -e '.[trainer,plot,exact,formats,compare,workflows,jobshop,human,dev]'
+		-c constraints.txt -e '.[trainer,plot,exact,formats,compare,workflows,jobshop,human,docs,dev]'
 	@touch $@
 
 # Numba's cache looks at the file of a kernel alone, not at those of the kernels that it calls.
@@ -62,6 +62,11 @@ bench: $(KERNELS) ## measure speed and quality, then compare all solvers at equa
 		echo "benchmarks/$$name.py"; $(BIN)/python "benchmarks/$$name.py"; done
 	@echo 'benchmarks/solvers.py --quick'; $(BIN)/python benchmarks/solvers.py --quick
 
+# Not --quiet: it hides the warnings from --strict, too.
+docs: $(STAMP) ## build the documentation into site/, strictly and without network (MkDocs)
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo 'documentation: site/index.html'
+
 lint: $(STAMP) ## check style and formatting (ruff)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -75,7 +80,7 @@ imports: $(STAMP) ## check the import order of the packages (import-linter)
 check: lint type imports ## lint, type and imports together
 
 clean: ## remove caches and build products; .venv and runs/ stay
-	@rm -rf build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache \
+	@rm -rf build dist site *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache \
 		.import_linter_cache
 	@find . -path ./$(VENV) -prune -o -name __pycache__ -prune -exec rm -rf {} +
 	@rm -f $(STAMP) $(KERNELS)

@@ -21,7 +21,7 @@ from helpers import ROOT
 DOCUMENTS = sorted(
     [
         *ROOT.glob("*.md"),
-        *ROOT.glob("docs/*.md"),
+        *ROOT.glob("docs/**/*.md"),
         *ROOT.glob("examples/*.md"),
         *ROOT.glob("benchmarks/*.md"),
     ]

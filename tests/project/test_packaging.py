@@ -22,9 +22,31 @@ from dagsched_env.cli import policies
 from helpers import ROOT
 
 PACKAGES = ("dagsched_env", "aerl_trainer")
-EXTRAS = {"trainer", "plot", "exact", "formats", "compare", "workflows", "jobshop", "human", "dev"}
+EXTRAS = {
+    "trainer",
+    "plot",
+    "exact",
+    "formats",
+    "compare",
+    "workflows",
+    "jobshop",
+    "human",
+    "docs",
+    "dev",
+}
 SETTINGS = ("MINUTES", "RUN", "ACTORS", "SEED", "CONFIG", "RESUME")
-TARGETS = {"install", "train", "test", "baseline", "bench", "lint", "type", "check", "clean"}
+TARGETS = {
+    "install",
+    "train",
+    "test",
+    "baseline",
+    "bench",
+    "docs",
+    "lint",
+    "type",
+    "check",
+    "clean",
+}
 
 
 def setup_cfg() -> configparser.ConfigParser:
@@ -151,7 +173,7 @@ def test_every_folder_with_modules_is_a_package() -> None:
 @pytest.mark.parametrize(
     ("package", "extras"),
     [
-        ("dagsched_env", ("", *sorted(EXTRAS - {"trainer", "dev"}), "trainer")),
+        ("dagsched_env", ("", *sorted(EXTRAS - {"trainer", "docs", "dev"}), "trainer")),
         ("aerl_trainer", ("", "trainer")),
     ],
 )
@@ -240,7 +262,7 @@ def test_continuous_integration_runs_every_check() -> None:
     assert os.access(script, os.X_OK)
     text = script.read_text(encoding="utf-8")
     assert "set -euo pipefail" in text
-    assert "install lint type imports test" in text
+    assert "install lint type imports docs test" in text
 
 
 # -- architecture --------------------------------------------------------------------------------

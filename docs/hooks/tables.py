@@ -1,0 +1,241 @@
+"""Tables of the documentation that are made from the code when the site is built.
+
+A line ``{{ name }}`` of a page stands for the table of that name in ``TABLES``.
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import docstring_parser
+from mkdocs.exceptions import PluginError
+
+from aerl_trainer.config import Setting, settings
+from dagsched_env import DAGSchedEnv, io, specs, suites
+from dagsched_env.actions import ACTIONS
+from dagsched_env.features import FEATURES, FLAT_FEATURES, LIMIT, Feature
+from dagsched_env.generators import GENERATORS
+from dagsched_env.io import MachineOptions
+from dagsched_env.platforms import PLATFORMS
+from dagsched_env.rewards import REDUCTIONS, REWARDS, Reduction, RewardFn
+from dagsched_env.schedulers import CONSTRUCTIVE, SCHEDULERS, SEARCHERS
+
+MARKER = re.compile(r"^\{\{ (\w+) \}\}$", re.MULTILINE)
+
+SHAPES = {"task": "[N]", "processor": "[P]", "pair": "[N·P]", "edge": "[M]"}
+RANGES = {
+    "CP_MIN": "time\u00a0/\u00a0CP_MIN",
+    "ratio": "ratio",
+    "flag": "0 or 1",
+    "mask": "0 or 1, int8",
+    "index": "task, int64",
+}
+
+COMMON = ("instance", "insertion")
+"""What every scheduler takes."""
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Called by MkDocs for each page."""
+    return MARKER.sub(lambda found: made(found[1]), markdown)
+
+
+def made(name: str) -> str:
+    """One table as Markdown."""
+    if name not in TABLES:
+        raise PluginError(f"no table {name!r}: there are {', '.join(TABLES)}")
+    return TABLES[name]()
+
+
+# -- the environment ---------------------------------------------------------------------------
+
+
+def observations() -> str:
+    """A row for each key of the observation ``graph``."""
+    rows = map(_feature_row, FEATURES)
+    note = f"Times and ratios are cut off at {LIMIT:g}; all but masks and indices are float32."
+    head = ("key", "shape", "value", "changes", "in `flat`", "meaning")
+    return f"{table(head, rows)}\n\n{note}"
+
+
+def _feature_row(feature: Feature) -> tuple[str, ...]:
+    return (
+        code(feature.name),
+        SHAPES[feature.group],
+        RANGES[feature.unit],
+        yes(feature.dynamic),
+        yes(feature in FLAT_FEATURES),
+        feature.meaning,
+    )
+
+
+def actions() -> str:
+    """A row for each action mode."""
+    return table(
+        ("`action=`", "space and meaning"),
+        [(code(name), text_of(mode)) for name, mode in ACTIONS.items()],
+    )
+
+
+def rewards() -> str:
+    """A row for each reward with a name."""
+    rows = [(code(name), _reward(reward)) for name, reward in REWARDS.items()]
+    return table(("`reward=`", "what a step earns"), rows)
+
+
+def _reward(reward: RewardFn) -> str:
+    if isinstance(reward, Reduction):
+        return f"0 before the last placement, which earns {REDUCTIONS[reward.kind]}"
+    return text_of(reward)
+
+
+def environment() -> str:
+    """A row for each argument of the environment."""
+    defaults = inspect.signature(DAGSchedEnv).parameters
+    rows = [
+        (code(name), code(repr(defaults[name].default)), meaning)
+        for name, meaning in meanings_of(DAGSchedEnv).items()
+    ]
+    return table(("argument", "default", "meaning"), rows)
+
+
+# -- families, platforms, schedulers, formats --------------------------------------------------
+
+
+def families() -> str:
+    """A section for each family: its graphs, then its parameters."""
+    return "\n\n".join(_section(name, family) for name, family in GENERATORS.items())
+
+
+def platforms() -> str:
+    """A section for each platform."""
+    return "\n\n".join(_section(name, platform) for name, platform in PLATFORMS.items())
+
+
+def _section(name: str, factory: Callable[..., Any]) -> str:
+    meanings = meanings_of(factory)
+    rows = [
+        (code(parameter.key), parameter.kind, code(parameter.shown_default), meanings[argument])
+        for parameter in specs.parameters(factory).values()
+        for argument in [parameter.name]
+    ]
+    parts = [f"### `{name}`", prose_of(factory)]
+    if rows:
+        parts.append(table(("parameter", "takes", "default", "meaning"), rows))
+    if factory in GENERATORS.values() and not specs.takes_platform(factory):
+        parts.append("It makes its own processors: leave `platform` out.")
+    return "\n\n".join(parts)
+
+
+def schedulers() -> str:
+    """A row for each scheduler by name, which leads to its docstring."""
+    rows = []
+    for name, scheduler in SCHEDULERS.items():
+        kind = "builds" if name in CONSTRUCTIVE else "searches" if name in SEARCHERS else "control"
+        options = [code(key) for key in meanings_of(scheduler) if key not in COMMON]
+        link = f"[{code(name)}][{scheduler.__module__}.{scheduler.__name__}]"
+        rows.append((link, kind, summary_of(scheduler), ", ".join(options)))
+    return table(("name", "kind", "rule", "options of its own"), rows)
+
+
+def formats() -> str:
+    """The table in the docstring of ``dagsched_env.io``."""
+    return table_in(io)
+
+
+def suites_table() -> str:
+    """The table in the docstring of ``dagsched_env.suites``."""
+    return table_in(suites)
+
+
+def machine_options() -> str:
+    """A row for each parameter of the machines of a file."""
+    rows = [
+        (code(f"--{name.replace('_', '-')}"), code(name), meaning)
+        for name, meaning in meanings_of(MachineOptions).items()
+    ]
+    return table(("option", "in a SPEC and in Python", "meaning"), rows)
+
+
+# -- settings ----------------------------------------------------------------------------------
+
+
+def all_settings() -> str:
+    """A section with a table for each section of the settings."""
+    sections = dict.fromkeys(setting.section for setting in settings())
+    return "\n\n".join(_settings_section(section) for section in sections)
+
+
+def _settings_section(section: str) -> str:
+    own = [setting for setting in settings() if setting.section == section]
+    rows = map(_setting_row, own)
+    return f"## {section}\n\n" + table(("key", "type", "default", "meaning"), rows)
+
+
+def _setting_row(setting: Setting) -> tuple[str, ...]:
+    return (code(setting.name), setting.type, code(setting.default), setting.meaning)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "actions": actions,
+    "environment": environment,
+    "families": families,
+    "formats": formats,
+    "machine_options": machine_options,
+    "observations": observations,
+    "platforms": platforms,
+    "rewards": rewards,
+    "schedulers": schedulers,
+    "settings": all_settings,
+    "suites": suites_table,
+}
+"""Name in a page → its table."""
+
+
+# -- docstrings and Markdown -------------------------------------------------------------------
+
+
+def summary_of(thing: Any) -> str:
+    """First line of a docstring."""
+    return inspect.getdoc(thing).partition("\n")[0]  # type: ignore[union-attr]
+
+
+def prose_of(thing: Any) -> str:
+    """A docstring without the sections on arguments and errors."""
+    return re.split(r"^(?:Args|Raises|Returns):$", inspect.getdoc(thing) or "", flags=re.M)[0]
+
+
+def text_of(thing: Any) -> str:
+    """The same in one line."""
+    return " ".join(prose_of(thing).split())
+
+
+def meanings_of(thing: Any) -> dict[str, str]:
+    """Argument → what the docstring says of it."""
+    parsed = docstring_parser.parse(inspect.getdoc(thing) or "")
+    return {p.arg_name: " ".join((p.description or "").split()) for p in parsed.params}
+
+
+def table_in(module: Any) -> str:
+    """The Markdown table in the docstring of a module."""
+    lines = [line for line in inspect.getdoc(module).splitlines() if line.startswith("|")]  # type: ignore[union-attr]
+    return "\n".join(lines)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(
+        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines
+    )
+
+
+def code(text: str) -> str:
+    """In the font of code; nothing for nothing."""
+    return f"`{text}`" if text else ""
+
+
+def yes(value: bool) -> str:
+    """``yes`` or nothing."""
+    return "yes" if value else ""
