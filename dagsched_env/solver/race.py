@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers.anytime import MOVES, Budget, Incumbent
 from dagsched_env.schedulers.simulated_annealing import Cooling, MoveRules
 from dagsched_env.solver.best import Best
@@ -44,7 +45,13 @@ FEW, MANY = 300, 1000
 have found, or where even for these there are too few, with the list schedules."""
 
 
-def race(best: Best, rng: np.random.Generator, budget_s: float | None, moves: int | None) -> None:
+def race(
+    best: Best,
+    rng: np.random.Generator,
+    budget_s: float | None,
+    moves: int | None,
+    start: Schedule | None = None,
+) -> None:
     """Improve the best schedule until the solve is over or the moves are made.
 
     Several threads may run races for the same ``best``; each keeps to its own schedules.
@@ -54,10 +61,11 @@ def race(best: Best, rng: np.random.Generator, budget_s: float | None, moves: in
         rng: of this race; without a budget of seconds the result is a function of it.
         budget_s: of this race (s); None = no limit. The budget of ``best`` counts in any case.
         moves: of this race, ≥ 1; None = no limit. At least one of the limits must be set.
+        start: the schedule to begin with; None = the best one.
     """
     if best.over or budget_s == 0.0:
         return
-    track = _Track(best, rng, Budget(budget_s, moves, MOVES))
+    track = _Track(best, rng, Budget(budget_s, moves, MOVES), start or best.schedule)
     alone = track.annealing(ALONE)
     per_task = track.expected_moves(alone) / best.instance.n_tasks
     if per_task < MANY:
@@ -87,7 +95,9 @@ def race(best: Best, rng: np.random.Generator, budget_s: float | None, moves: in
 class _Track:
     """Where the entrants of one race run, one after the other."""
 
-    def __init__(self, best: Best, rng: np.random.Generator, budget: Budget) -> None:
+    def __init__(
+        self, best: Best, rng: np.random.Generator, budget: Budget, start: Schedule
+    ) -> None:
         self._best = best
         self._rng = rng
         self._budget = budget
@@ -97,7 +107,7 @@ class _Track:
             algorithm="solve",
             insertion=True,
             trace=None,
-            start=best.schedule,
+            start=start,
             lists=False,
         )
         self._unit = self._incumbent.makespan / best.instance.n_tasks

@@ -31,9 +31,10 @@ def race_in_threads(
         budget_s: of the races (s); None = no limit.
         moves: of each race, ≥ 1; None = no limit.
     """
+    start = best.schedule  # before a race improves it
     with ThreadPoolExecutor(len(rngs), thread_name_prefix="race") as threads:
         try:
-            racing = [threads.submit(race, best, rng, budget_s, moves) for rng in rngs]
+            racing = [threads.submit(race, best, rng, budget_s, moves, start) for rng in rngs]
             while wait(racing, REPORT_EVERY_S, FIRST_EXCEPTION).not_done and not any(
                 run.done() and run.exception() for run in racing
             ):

@@ -108,9 +108,8 @@ def test_each_entrant_finds_shorter_schedules() -> None:
     """On the graphs where it was missing: communication is dear, or there are many equal tasks."""
     instance = suites.instance("structured", "gaussian-10-p16-ccr5")
     for place in range(6):
-        track = racing._Track(
-            begin(instance), np.random.default_rng(place), Budget(None, 60_000, 1)
-        )
+        best, rng = begin(instance), np.random.default_rng(place)
+        track = racing._Track(best, rng, Budget(None, 60_000, 1), best.schedule)
         entrant = track.entrants()[place]
         start = track._incumbent.makespan
         result = track.run(entrant, 1.0)
