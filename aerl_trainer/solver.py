@@ -1,4 +1,4 @@
-"""Anytime solver: list schedules and a policy's samples, tree search, then a race of annealings."""
+"""Anytime solver: list schedules and a policy's samples, tree search, then a race of searches."""
 
 import dataclasses
 import math
@@ -71,7 +71,7 @@ def solve(
 
     It is ``dagsched_env.solver.solve`` with a policy's samples and a tree search after the list
     schedules: of a time budget the search has a twentieth, or a fifth where the policy helps;
-    otherwise each simulation is worth 20 moves of the annealings that follow. Several actors race
+    otherwise each simulation is worth 20 moves of the race that follows. Several actors race
     on one core each: for the time that is left, or for an equal part of the moves, so that the
     work is that of one actor.
     A search that proves its schedule optimal ends at once, and so does Ctrl-C: the result is the
