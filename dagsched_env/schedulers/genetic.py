@@ -34,12 +34,13 @@ def genetic(
     seed: int | np.random.Generator = 0,
     insertion: bool = True,
     population: int = 200,
+    start: Schedule | None = None,
     trace: list[Improvement] | None = None,
 ) -> Schedule:
     """Crossover and mutation of orders and assignments; a child competes with its mother.
 
-    The first generation consists of the better of HEFT and PEFT, and of list schedules with noise
-    on the ranks. The search ends early when a schedule reaches a lower bound.
+    The first generation consists of the best of HEFT, PEFT and ``start``, and of list schedules
+    with noise on the ranks. The search ends early when a schedule reaches a lower bound.
 
     Args:
         instance: the problem.
@@ -49,16 +50,20 @@ def genetic(
         seed: a seed or a generator to draw from.
         insertion: individuals are decoded with idle gaps in use; False appends only.
         population: individuals, ≥ 2; each has one child in a generation.
+        start: a schedule that is known already; the result is not longer.
         trace: a list to which every improvement is appended.
 
     Raises:
         DAGSchedError: an argument is out of its range; the message names it.
+        InvalidScheduleError: ``start`` is not a schedule of the instance.
     """
     budget = Budget(budget_s, max_evaluations, DECODINGS)
     rng = generator(seed)
     if not isinstance(population, int | np.integer) or population < 2:
         raise DAGSchedError(f"population is {population!r}: give a whole number >= 2")
-    incumbent = Incumbent(instance, budget, algorithm="genetic", insertion=insertion, trace=trace)
+    incumbent = Incumbent(
+        instance, budget, algorithm="genetic", insertion=insertion, trace=trace, start=start
+    )
     evolution = Evolution(incumbent, rng, int(population))
     while incumbent.running:
         evolution.advance()

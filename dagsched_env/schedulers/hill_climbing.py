@@ -28,13 +28,14 @@ def hill_climbing(
     max_evaluations: int | None = None,
     seed: int | np.random.Generator = 0,
     insertion: bool = True,
+    start: Schedule | None = None,
     trace: list[Improvement] | None = None,
 ) -> Schedule:
     """Random moves of one task, accepted unless they lengthen the schedule.
 
-    The first climb starts from the best list schedule. A climb without improvement for 100·n
-    evaluations ends; the next one starts from a list schedule with noise on the ranks. The search
-    ends early when a schedule reaches a lower bound.
+    The first climb starts from the best of HEFT, PEFT and ``start``. A climb without improvement
+    for 100·n evaluations ends; the next one starts from a list schedule with noise on the ranks.
+    The search ends early when a schedule reaches a lower bound.
 
     Args:
         instance: the problem.
@@ -44,15 +45,17 @@ def hill_climbing(
         seed: a seed or a generator to draw from.
         insertion: the best order is decoded with insertion into idle gaps; False appends only. The
             climbs themselves append.
+        start: a schedule that is known already; the result is not longer.
         trace: a list to which every improvement is appended.
 
     Raises:
         DAGSchedError: an argument is out of its range; the message names it.
+        InvalidScheduleError: ``start`` is not a schedule of the instance.
     """
     budget = Budget(budget_s, max_evaluations, MOVES)
     rng = generator(seed)
     incumbent = Incumbent(
-        instance, budget, algorithm="hill_climbing", insertion=insertion, trace=trace
+        instance, budget, algorithm="hill_climbing", insertion=insertion, trace=trace, start=start
     )
     chain = Chain(incumbent, rng)
     last_improved = 0
@@ -61,8 +64,8 @@ def hill_climbing(
             last_improved = budget.evaluations
         elif budget.evaluations - last_improved > PATIENCE * instance.n_tasks:
             made = draw_lists(instance, rng, 1, default_sigma(instance), insertion)
-            start = Schedule.adopt(*(array[0] for array in made))
-            chain.restart(execution_order(instance, start), start.processor)
+            fresh = Schedule.adopt(*(array[0] for array in made))
+            chain.restart(execution_order(instance, fresh), fresh.processor)
             last_improved = budget.evaluations
     chain.hand_over()
     return incumbent.schedule

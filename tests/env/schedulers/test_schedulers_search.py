@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dagsched_env.errors import DAGSchedError
+from dagsched_env.errors import DAGSchedError, InvalidScheduleError
 from dagsched_env.instance import Instance
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import anytime
@@ -121,6 +121,19 @@ def test_an_optimal_schedule_ends_the_search(search: Search) -> None:
 def test_the_optimum_of_every_published_graph_is_found(search: Search, name: str) -> None:
     schedule = search(paper_instance(name), max_evaluations=100_000, seed=0)
     assert schedule.makespan == pytest.approx(GRAPHS[name]["makespan"]["optimum"], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "search", [annealing, genetic, hill_climbing], ids=lambda search: search.__name__
+)
+def test_a_search_goes_on_from_a_schedule_that_is_known(search: Search, medium: Instance) -> None:
+    known = annealing(medium, max_evaluations=50_000, seed=1)
+    trace: list[Improvement] = []
+    schedule = search(medium, max_evaluations=100, start=known, trace=trace)
+    assert trace[0].makespan <= known.makespan < heft(medium).makespan
+    assert schedule.makespan <= known.makespan
+    with pytest.raises(InvalidScheduleError):
+        search(paper_instance("Topcuoglu2002"), max_evaluations=1, start=known)
 
 
 def test_a_gap_is_filled_in_the_final_order(gap_instance: Instance) -> None:
