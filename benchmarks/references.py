@@ -1,122 +1,252 @@
 """Reference makespans of the suites: the best schedule known of each instance, and a bound.
 
-Without ``--seconds`` this only reports what is known. With it every instance whose optimum is not
-proved is searched for that long, and ``dagsched_env/data/reference_makespans.json`` is improved: a
-makespan in it is replaced by shorter ones only, a bound by higher ones. It may be interrupted and
-run again at any time; every run draws from other seeds.
+    python benchmarks/references.py
+    python benchmarks/references.py --seconds 17
+    python benchmarks/references.py --seconds 60 --suite test --only '*-n100-*'
 
-    python benchmarks/references.py --seconds 6
-    python benchmarks/references.py --seconds 60 --suite test --workers 2
+Without ``--seconds`` this only reports what is known. With it, every instance of n tasks whose
+optimum is not proved is searched until it has had ``seconds * sqrt(n / 100)`` in all runs together,
+on one core. First all solvers begin from nothing, each with its own seed. Then the best of them
+begins once more, with more time. Then solvers go on from the best schedule so far. CP-SAT also
+raises the bound. A makespan on record is replaced by shorter ones only, a bound by higher ones. A
+record without a commit is searched again, until its makespan is found once more.
+
+The file is written after each instance, so a run that was killed goes on where it was. More
+``--seconds`` go on from there, too, with other seeds.
 """
 
 import argparse
-import functools
-import importlib.metadata
-import importlib.util
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any, NamedTuple
 
+import torch
+
+import aerl_trainer
 import dagsched_env
-from dagsched_env import exact, suites
+from dagsched_env import exact, solver, suites
 from dagsched_env.bounds import lower_bounds
 from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_text
 from dagsched_env.schedule import Schedule
-from dagsched_env.schedulers import best_of_portfolio
-from dagsched_env.schedulers.genetic import genetic
-from dagsched_env.schedulers.simulated_annealing import annealing
-from dagsched_env.suites.references import Reference, dump, parse
+from dagsched_env.schedulers import annealing, best_of_portfolio, genetic, hill_climbing
+from dagsched_env.solver.result import OPTIMALITY_TOLERANCE
+from dagsched_env.suites.references import PROOF_TOLERANCE, Reference, dump, parse
 
-FILE = Path(dagsched_env.__file__).parent / "data" / "reference_makespans.json"
+ROOT = Path(dagsched_env.__file__).parent.parent
+FILE = ROOT / "dagsched_env" / "data" / "reference_makespans.json"
 SUITES = ("paper", "heldout", "test", "jobshop", "structured", "workflows", "workflows_small")
 
-EXACT_MAX_TASKS = 200
-"""CP-SAT gets no time on larger instances: its model alone would take most of it."""
-FIRST_EXACT_SHARE, ANNEALING_SHARE, GENETIC_SHARE, AERL_SHARE = 0.25, 0.4, 0.05, 0.1
-"""Of the seconds of an instance; the second run of CP-SAT has what is left."""
+EXACT_MAX_PLACEMENTS = 3200
+"""Tasks times processors: CP-SAT gets no time on larger instances, whose models take most of it."""
 SHORTER = 1.0 - 1e-9
 """A makespan replaces one that it is below by this factor."""
+COMPLETE = 0.99
+"""Share of its seconds after which a search is not taken up again."""
+LEAST_S = 0.01
+"""Of an attempt, even if the ones before it have taken more than their time."""
+
+
+class Found(NamedTuple):
+    """What an attempt returns."""
+
+    schedule: Schedule
+    lower_bound: float = 0.0
+    tolerance: float = 0.0
+    """The schedule is proved if it is above the bound by no more (time)."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One solver with its options."""
+
+    name: str
+    """Of the function, for the record."""
+    search: Callable[..., Found]
+    share: float
+    """Of the time of its part, in units of the sum of all."""
+    options: dict[str, Any] = field(default_factory=dict)
+    goes_on: bool = False
+    """Begins with the best schedule so far."""
+
+    def call(self, budget_s: float, seed: int) -> str:
+        """How it was called."""
+        options = [f"{key}={value!r}" for key, value in self.options.items()]
+        start = ["start=best"] if self.goes_on else []
+        return f"{self.name}({', '.join([f'{budget_s=:g}', f'{seed=}', *options, *start])})"
+
+
+def plain(scheduler: Callable[..., Schedule]) -> Callable[..., Found]:
+    """A scheduler that searches, and proves nothing."""
+    return lambda instance, **options: Found(scheduler(instance, **options))
+
+
+def anytime(solve: Callable[..., solver.SolveResult]) -> Callable[..., Found]:
+    """A ``solve`` of one of the packages. Ctrl-C ends the whole program, not only the solve."""
+
+    def run(instance: Instance, **options: Any) -> Found:
+        result = solve(instance, **options)
+        if result.stopped_by == "interrupt":
+            raise KeyboardInterrupt
+        tolerance = OPTIMALITY_TOLERANCE * result.makespan
+        return Found(result.schedule, result.lower_bound, tolerance)
+
+    return run
+
+
+def cp_sat(instance: Instance, *, budget_s: float, seed: int, start: Schedule) -> Found:
+    """CP-SAT on one core; it has no seed."""
+    del seed
+    result = exact.solve(instance, time_limit_s=budget_s, workers=1, hint=start)
+    return Found(result.schedule, result.lower_bound, result.tolerance)
+
+
+def cooling(start: float, end: float) -> dict[str, float]:
+    """Temperatures of an annealing."""
+    return {"start_temperature": start, "end_temperature": end}
+
+
+MOVES = solver.RULES._asdict()
+"""Moves of the annealing that are best on average."""
+CP_SAT = "exact.solve"
+FROM_NOTHING = (
+    Attempt("solver.solve", anytime(solver.solve), 10),
+    # Early, because a proof saves the rest.
+    Attempt(CP_SAT, cp_sat, 10, goes_on=True),
+    Attempt("aerl_trainer.solve", anytime(aerl_trainer.solve), 8, {"checkpoint": None}),
+    Attempt("aerl_trainer.solve", anytime(aerl_trainer.solve), 8, {"checkpoint": "auto"}),
+    Attempt("aerl_trainer.solve", anytime(aerl_trainer.solve), 8, {"checkpoint": "auto"}),
+    Attempt("genetic", plain(genetic), 8),
+    Attempt("hill_climbing", plain(hill_climbing), 3),
+    Attempt("annealing", plain(annealing), 3),
+    Attempt("annealing", plain(annealing), 6, {**cooling(0.4, 0.04), "pair_share": 0.3}),
+    Attempt("annealing", plain(annealing), 6, {**cooling(1.5, 0.3), **MOVES}),
+    Attempt("annealing", plain(annealing), 6, {**cooling(3.0, 0.05), **MOVES}),
+)
+GOING_ON = (
+    Attempt("genetic", plain(genetic), 5, goes_on=True),
+    Attempt("hill_climbing", plain(hill_climbing), 2, goes_on=True),
+    Attempt("annealing", plain(annealing), 5, {**cooling(0.6, 0.1), **MOVES}, goes_on=True),
+    Attempt("solver.solve", anytime(solver.solve), 8, goes_on=True),
+    Attempt(CP_SAT, cp_sat, 30, goes_on=True),
+)
+END_OF_FIRST, END_OF_WINNER = 0.55, 0.7
+"""Shares of the seconds: when the attempts from nothing end, and when the best of them does, which
+begins once more."""
+SEEDS = 100
+"""Of a run; it makes fewer attempts."""
 
 
 class Search:
-    """Everything that there is, one after the other, on one instance.
+    """All attempts, one after the other, on one instance.
 
     Args:
         instance: the problem.
-        seconds: wall time for all of it.
+        seconds: wall time for all of it; a proof ends it early.
         known: what was known before.
-        workers: threads of CP-SAT.
+        commit: of this code; None: unknown.
     """
 
-    def __init__(self, instance: Instance, seconds: float, known: Reference, workers: int) -> None:
+    def __init__(
+        self, instance: Instance, seconds: float, known: Reference, commit: str | None = None
+    ) -> None:
         self.instance = instance
         self.seconds = seconds
         self.known = known
-        self.workers = workers
+        self.commit = commit
+        self._started = time.perf_counter()
+        self._attempts = 0
         self.best = best_of_portfolio(instance)
-        self.offer(self.best, f"{self.best.algorithm}")
+        self.offer(Found(self.best), self.best.algorithm)
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the start."""
+        return time.perf_counter() - self._started
+
+    @property
+    def over(self) -> bool:
+        """Nothing is left to be found: the optimum is proved, and its schedule is here."""
+        return self.known.optimal and self.best.makespan * SHORTER <= self.known.makespan
 
     def run(self) -> Reference:
         """What is known now."""
-        small = self.instance.n_tasks <= EXACT_MAX_TASKS
-        if small:
-            self.solve(FIRST_EXACT_SHARE * self.seconds)
-        for search, share in searchers():
-            if not self.known.optimal:
-                # Where CP-SAT is left out, the others have its time.
-                budget_s = round(self.seconds * share / (1.0 if small else total_share()), 3)
-                seed = self.known.runs
-                schedule = search(self.instance, budget_s=budget_s, seed=seed)
-                how = f"{schedule.algorithm}(budget_s={budget_s:g}, seed={seed})"
-                self.offer(schedule, how)
-        if small and not self.known.optimal:
-            self.solve((1.0 - FIRST_EXACT_SHARE - total_share()) * self.seconds)
-        return replace(self.known, runs=self.known.runs + 1)
+        winner = self.take_turns(FROM_NOTHING, END_OF_FIRST * self.seconds)
+        self.take_turns([winner], END_OF_WINNER * self.seconds)
+        self.take_turns(GOING_ON, self.seconds)
+        spent = round(self.known.seconds + self.elapsed_s, 1)
+        return replace(self.known, runs=self.known.runs + 1, seconds=spent)
 
-    def solve(self, seconds: float) -> None:
-        """Improve the best schedule of this search, and the bound, by CP-SAT."""
-        seconds = round(seconds, 3)
-        result = exact.solve(
-            self.instance, time_limit_s=seconds, workers=self.workers, hint=self.best
-        )
-        self.offer(result.schedule, f"exact.solve(time_limit_s={seconds:g})")
-        bound = max(self.known.lower_bound, result.lower_bound)
-        self.known = replace(self.known, lower_bound=min(bound, self.known.makespan))
-        if self.known.makespan - bound <= result.tolerance:
-            proof = f"proved by CP-SAT (OR-Tools {importlib.metadata.version('ortools')})"
-            self.known = replace(self.known, optimal=True, how=f"{self.known.how}, {proof}")
+    def take_turns(self, attempts: Sequence[Attempt], end_s: float) -> Attempt:
+        """Make attempts one after the other, unless the search is over.
 
-    def offer(self, schedule: Schedule, how: str) -> None:
-        """Take a schedule into account, after a check of all its constraints."""
+        Args:
+            attempts: of which CP-SAT is left out where the instance is too large.
+            end_s: of them, in seconds since the start.
+
+        Returns:
+            The one that has found the shortest schedule from nothing, else the first one.
+        """
+        fits = self.instance.comp.size <= EXACT_MAX_PLACEMENTS
+        chosen = [attempt for attempt in attempts if fits or attempt.name != CP_SAT]
+        winner, shortest = chosen[0], math.inf
+        for i, attempt in enumerate(chosen):
+            if self.over:
+                break
+            share = attempt.share / sum(other.share for other in chosen[i:])
+            budget_s = round(max(share * (end_s - self.elapsed_s), LEAST_S), 3)
+            seed = self.known.runs * SEEDS + self._attempts
+            self._attempts += 1
+            start = {"start": self.best} if attempt.goes_on else {}
+            options = {**attempt.options, **start}
+            found = attempt.search(self.instance, budget_s=budget_s, seed=seed, **options)
+            self.offer(found, attempt.call(budget_s, seed))
+            if not attempt.goes_on and found.schedule.makespan < shortest:
+                winner, shortest = attempt, found.schedule.makespan
+        return winner
+
+    def offer(self, found: Found, call: str) -> None:
+        """Take a schedule and a bound into account, after a check of all constraints.
+
+        Raises:
+            RuntimeError: the schedule is shorter than a bound; one of the two is wrong.
+        """
+        schedule, known = found.schedule, self.known
         schedule.validate(self.instance)
+        if schedule.makespan < known.lower_bound * (1.0 - PROOF_TOLERANCE):
+            raise RuntimeError(
+                f"{call} found {schedule.makespan!r} on {self.instance.name}, "
+                f"below the bound {known.lower_bound!r} of {known.bound_by}"
+            )
         if schedule.makespan < self.best.makespan:
             self.best = schedule
-        if schedule.makespan < self.known.makespan * SHORTER:
-            self.known = replace(self.known, makespan=schedule.makespan, how=how)
+        again = known.commit is None and schedule.makespan * SHORTER <= known.makespan
+        if again or schedule.makespan < known.makespan * SHORTER:
+            makespan = min(known.makespan, schedule.makespan)
+            known = replace(known, makespan=makespan, found_by=call, commit=self.commit)
+        if found.lower_bound > known.lower_bound:
+            known = replace(known, lower_bound=found.lower_bound, bound_by=call)
+        gap = known.makespan - known.lower_bound
+        self.known = replace(
+            known,
+            lower_bound=min(known.lower_bound, known.makespan),
+            optimal=known.optimal or gap <= found.tolerance,
+        )
 
 
-@functools.cache
-def searchers() -> list[tuple[Callable[..., Schedule], float]]:
-    """The metaheuristics, and the search of ``aerl_trainer`` where that is installed; shares."""
-    found: list[tuple[Callable[..., Schedule], float]] = [
-        (annealing, ANNEALING_SHARE),
-        (genetic, GENETIC_SHARE),
-    ]
-    if importlib.util.find_spec("torch") is not None:
-        from aerl_trainer import solver
-
-        def aerl(instance: Instance, *, budget_s: float, seed: int) -> Schedule:
-            return solver.solve(instance, budget_s=budget_s, seed=seed).schedule
-
-        found.append((aerl, AERL_SHARE))
-    return found
-
-
-def total_share() -> float:
-    """Of all ``searchers``."""
-    return sum(share for _, share in searchers())
+def get_ready() -> None:
+    """Load all kernels and policies, so that no search loses time with it; keep to one core."""
+    torch.set_num_threads(1)
+    instance = suites.instance("heldout", suites.names("heldout")[0])
+    start = best_of_portfolio(instance)
+    for attempt in (*FROM_NOTHING, *GOING_ON):
+        options = attempt.options | ({"start": start} if attempt.goes_on else {})
+        attempt.search(instance, budget_s=LEAST_S, seed=0, **options)
 
 
 def unknown(instance: Instance) -> Reference:
@@ -125,10 +255,31 @@ def unknown(instance: Instance) -> Reference:
         makespan=math.inf,
         lower_bound=lower_bounds(instance).best,
         optimal=False,
-        how="nobody",
-        fingerprint=instance.fingerprint,
+        found_by="nobody",
+        bound_by="dagsched_env.bounds",
+        seconds=0.0,
         runs=0,
+        commit=None,
+        fingerprint=instance.fingerprint,
     )
+
+
+def commit_of(sources: Path) -> str | None:
+    """The hash of the checked-out commit, marked where the code has changed since; None: no git."""
+    code = ["dagsched_env/*.py", "aerl_trainer", "benchmarks/references.py"]
+    try:
+        head, changed = (
+            subprocess.run(
+                ["git", *command], cwd=sources, capture_output=True, text=True, check=True
+            ).stdout.strip()
+            for command in (
+                ["rev-parse", "--short=12", "HEAD"],
+                ["diff", "--name-only", "HEAD", "--", *code],
+            )
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return f"{head}-dirty" if changed else head
 
 
 def known_of(path: Path, suite: str) -> dict[str, Reference]:
@@ -139,26 +290,63 @@ def known_of(path: Path, suite: str) -> dict[str, Reference]:
     return {name: r for name, r in records.items() if r.fingerprint == published.get(name)}
 
 
-def save(path: Path, suite: str, records: dict[str, Reference]) -> None:
-    """Put the records of one suite into the file, suites and instances in their order."""
-    table = parse(path.read_text(encoding="utf-8")) if path.exists() else {}
-    table[suite] = {name: records[name] for name in suites.names(suite) if name in records}
-    write_text(path, dump({name: table[name] for name in suites.SUITES if name in table}))
+def save(path: Path, known: Reference) -> None:
+    """Put a record into the file, in all suites that have its instance."""
+    table = {suite: known_of(path, suite) for suite in SUITES}
+    for suite, published in suites.published_fingerprints().items():
+        same = [name for name, digest in published.items() if digest == known.fingerprint]
+        if suite in table:
+            records = table[suite] | dict.fromkeys(same, known)
+            table[suite] = {name: records[name] for name in published if name in records}
+    write_text(path, dump({suite: table[suite] for suite in sorted(table) if table[suite]}))
 
 
-def improve(suite: str, path: Path, seconds: float, workers: int) -> Iterator[str]:
-    """Search every instance of a suite that is still open; yields a line on each."""
-    records = known_of(path, suite)
-    for name in suites.names(suite):
-        before = records.get(name)
-        if before is not None and before.optimal:
-            continue
+class Pending(NamedTuple):
+    """An instance that is to be searched."""
+
+    suite: str
+    name: str
+    seconds: float
+
+
+def pending(path: Path, chosen: Sequence[str], pattern: str, seconds: float) -> list[Pending]:
+    """The instances that are not proved and have not had their time.
+
+    Args:
+        path: of the records.
+        chosen: names of suites.
+        pattern: of the names of instances, with ``*`` and ``?``.
+        seconds: of an instance of 100 tasks, in all its runs together.
+    """
+    found: dict[str, Pending] = {}
+    for suite in chosen:
+        records = known_of(path, suite)
+        for name in suites.names(suite):
+            known = records.get(name)
+            if not fnmatch(name, pattern) or (known and known.optimal and known.commit):
+                continue
+            instance = suites.instance(suite, name)
+            due = seconds * math.sqrt(instance.n_tasks / 100)
+            spent = known.seconds if known else 0.0
+            if spent < COMPLETE * due:
+                found.setdefault(instance.fingerprint, Pending(suite, name, due - spent))
+    return list(found.values())
+
+
+def improve(path: Path, todo: Sequence[Pending]) -> Iterator[str]:
+    """Search these instances; yields a line on each."""
+    commit = commit_of(ROOT)
+    for i, (suite, name, seconds) in enumerate(todo):
+        before = known_of(path, suite).get(name)
         instance = suites.instance(suite, name)
-        after = Search(instance, seconds, before or unknown(instance), workers).run()
-        records[name] = after
-        save(path, suite, records)
-        gain = "" if before is None else f", was {before.makespan:.6g}"
-        yield f"{name}: {after.makespan:.6g}{gain}, {gap(after)}, {after.how}"
+        after = Search(instance, seconds, before or unknown(instance), commit).run()
+        save(path, after)
+        gain = "" if before is None else f" ({after.makespan / before.makespan - 1:.2%})"
+        left_min = sum(other.seconds for other in todo[i + 1 :]) / 60
+        yield (
+            f"{i + 1}/{len(todo)} {suite}/{name}: {after.makespan:.6g}{gain}, {gap(after)}, "
+            f"{after.found_by}; at most {left_min:.0f} min left"
+        )
 
 
 def gap(known: Reference) -> str:
@@ -177,7 +365,8 @@ def report(path: Path) -> str:
         gaps = [1.0 - known.lower_bound / known.makespan for known in records if known.makespan]
         lines.append(
             f"{suite}: {len(records)} of {len(suites.names(suite))} known, {proved} proved optimal,"
-            f" mean gap {sum(gaps) / max(len(gaps), 1):.2%}"
+            f" mean gap {sum(gaps) / max(len(gaps), 1):.2%},"
+            f" {sum(known.seconds for known in records) / 60:.0f} min of search"
         )
     return "\n".join(lines)
 
@@ -185,16 +374,18 @@ def report(path: Path) -> str:
 def main(arguments: list[str] | None = None) -> None:
     """Entry point."""
     parser = argparse.ArgumentParser(description="Report or improve the reference makespans.")
-    parser.add_argument("--seconds", type=float, help="search each open instance for so long")
-    parser.add_argument("--suite", nargs="+", choices=SUITES, default=["test"])
-    parser.add_argument("--workers", type=int, default=1, help="threads of CP-SAT")
-    parser.add_argument("--file", type=Path, default=FILE, help="default: the one of the package")
+    parser.add_argument("--seconds", type=float, help="search 100 tasks for so long in all")
+    parser.add_argument("--suite", nargs="+", choices=SUITES, default=SUITES)
+    parser.add_argument("--only", default="*", metavar="PATTERN", help="names of instances")
+    parser.add_argument("--out", type=Path, default=FILE, help="default: the file of the package")
     options = parser.parse_args(arguments)
     if options.seconds is not None:
-        for suite in options.suite:
-            for line in improve(suite, options.file, options.seconds, options.workers):
-                print(line, flush=True)
-    print(report(options.file))
+        todo = pending(options.out, options.suite, options.only, options.seconds)
+        if todo:
+            get_ready()
+        for line in improve(options.out, todo):
+            print(line, flush=True)
+    print(report(options.out))
 
 
 if __name__ == "__main__":

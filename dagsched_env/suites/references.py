@@ -1,12 +1,22 @@
 """Reference makespans: the best known ones of the instances of a suite, and how they were found."""
 
 import json
+import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
-__all__ = ["Reference", "dump", "parse", "published_references"]
+from dagsched_env.errors import FormatError
+from dagsched_env.io.fields import get, get_amount, get_text, record_of
+
+__all__ = ["PROOF_TOLERANCE", "Reference", "dump", "parse", "published_references"]
+
+PROOF_TOLERANCE = 1e-6
+"""A proved makespan is above its lower bound by at most this share of it: CP-SAT rounds times."""
+COMMIT = re.compile(r"[0-9a-f]{7,40}(-dirty)?")
+"""``-dirty``: with changes that were not committed."""
 
 
 @dataclass(frozen=True)
@@ -18,13 +28,19 @@ class Reference:
     lower_bound: float
     """No schedule is shorter (time)."""
     optimal: bool
-    """The makespan is proved to be the optimum, within the tolerance of ``dagsched_env.exact``."""
-    how: str
-    """What found it, with which options, and what proved it."""
+    """The makespan is proved to be the optimum, within ``PROOF_TOLERANCE``."""
+    found_by: str
+    """The call that found the schedule, with its seconds and its seed."""
+    bound_by: str
+    """What proved the lower bound."""
+    seconds: float
+    """Wall time of the searches of this instance so far, as far as it was recorded (s)."""
+    runs: int
+    """Number of these searches."""
+    commit: str | None
+    """Of the code that found the schedule; None: it was not recorded."""
     fingerprint: str
     """Of the instance."""
-    runs: int
-    """Number of searches so far; the seed of the next search."""
 
 
 @cache
@@ -35,10 +51,21 @@ def published_references() -> dict[str, dict[str, Reference]]:
 
 
 def parse(text: str) -> dict[str, dict[str, Reference]]:
-    """Read ``dump``."""
+    """Read ``dump``.
+
+    Raises:
+        FormatError: the text is not JSON, or a record is not possible; the message names it.
+    """
+    try:
+        table = record_of(json.loads(text), "the file")
+    except json.JSONDecodeError as error:
+        raise FormatError(f"line {error.lineno} is not JSON: {error.msg}") from None
     return {
-        suite: {name: Reference(**record) for name, record in records.items()}
-        for suite, records in json.loads(text).items()
+        suite: {
+            name: _reference(record_of(record, f"{suite}/{name}"), f"{suite}/{name}")
+            for name, record in record_of(records, suite).items()
+        }
+        for suite, records in table.items()
     }
 
 
@@ -49,3 +76,44 @@ def dump(references: Mapping[str, Mapping[str, Reference]]) -> str:
         lines = (f"  {json.dumps(name)}: {json.dumps(asdict(r))}" for name, r in records.items())
         suites.append(f" {json.dumps(suite)}: {{\n" + ",\n".join(lines) + "\n }")
     return "{\n" + ",\n".join(suites) + "\n}\n"
+
+
+def _reference(record: dict[str, Any], where: str) -> Reference:
+    """The record, after a check of every field."""
+    unknown = record.keys() - {field.name for field in fields(Reference)}
+    if unknown:
+        raise FormatError(f"{where} has a key that no reference has: {min(unknown)!r}")
+    known = Reference(
+        makespan=get_amount(record, "makespan", where),
+        lower_bound=get_amount(record, "lower_bound", where),
+        optimal=_truth(get(record, "optimal", where), f"{where}.optimal"),
+        found_by=get_text(record, "found_by", where),
+        bound_by=get_text(record, "bound_by", where),
+        seconds=get_amount(record, "seconds", where),
+        runs=_whole(get_amount(record, "runs", where), f"{where}.runs"),
+        commit=_commit(get(record, "commit", where), f"{where}.commit"),
+        fingerprint=get_text(record, "fingerprint", where),
+    )
+    if known.lower_bound > known.makespan:
+        raise FormatError(f"{where}: the lower bound is above the makespan")
+    if known.optimal and known.makespan - known.lower_bound > PROOF_TOLERANCE * known.makespan:
+        raise FormatError(f"{where} is optimal, but the lower bound is below the makespan")
+    return known
+
+
+def _truth(value: Any, where: str) -> bool:
+    if not isinstance(value, bool):
+        raise FormatError(f"{where} is {value!r}, not true or false")
+    return value
+
+
+def _whole(value: float, where: str) -> int:
+    if value != int(value):
+        raise FormatError(f"{where} is {value!r}, not a whole number")
+    return int(value)
+
+
+def _commit(value: Any, where: str) -> str | None:
+    if value is not None and not (isinstance(value, str) and COMMIT.fullmatch(value)):
+        raise FormatError(f"{where} is {value!r}: give the hash of a commit, or null")
+    return value
