@@ -54,6 +54,8 @@ WIDEST = 1.25
 """Right end of the performance profiles."""
 COLUMNS = ("solve / rival", "problems", "mean", "worst", "wins/ties/losses", "p", "time / budget")
 OURS, PORTFOLIO, EXACT = "solve", "portfolio", "cp_sat"
+VARIANTS = ("solve_env", "solve_untrained")
+"""Of ``solve``: no rivals."""
 
 Solver = Callable[[Instance, float], tuple[Schedule, bool]]
 """Problem and budget (s) → its schedule, and whether that is proved optimal."""
@@ -253,8 +255,9 @@ def makespans(meetings: Sequence[Meeting], name: str) -> list[float]:
 
 
 def best_of_rivals(meeting: Meeting) -> float:
-    """The shortest makespan of all but ``solve``."""
-    return min(turn["makespan"] for name, turn in meeting["turns"].items() if name != OURS)
+    """The shortest makespan of all but ``solve`` and its variants."""
+    ours = (OURS, *VARIANTS)
+    return min(turn["makespan"] for name, turn in meeting["turns"].items() if name not in ours)
 
 
 def best_known(meetings: Sequence[Meeting]) -> dict[str, float]:
@@ -381,7 +384,7 @@ def draw_profiles(axes: Any, meetings: Sequence[Meeting], styles: dict[str, Any]
         meetings: of one budget.
         styles: name → how its line looks.
     """
-    best = [min(best_of_rivals(m), m["turns"][OURS]["makespan"]) for m in meetings]
+    best = [min(turn["makespan"] for turn in m["turns"].values()) for m in meetings]
     for name, style in styles.items():
         factors = np.sort(ratios(makespans(meetings, name), best))
         shares = np.arange(len(factors) + 1) / len(factors)

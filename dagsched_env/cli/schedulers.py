@@ -44,7 +44,10 @@ def add_time_limit(parser: argparse.ArgumentParser) -> None:
 
 
 def choose(
-    names: Iterable[str], time_limit: float | None, policies: Mapping[str, Scheduler]
+    names: Iterable[str],
+    time_limit: float | None,
+    policies: Mapping[str, Scheduler],
+    bounds: list[float] | None = None,
 ) -> dict[str, Scheduler]:
     """The schedulers of some names.
 
@@ -52,21 +55,23 @@ def choose(
         names: among ``NAMES`` and ``POLICIES``, ``module:function``, or names of entry points.
         time_limit: of the searches (seconds).
         policies: of a checkpoint, or none.
+        bounds: receives the lower bounds (time) that ``solve`` and ``cp_sat`` prove.
 
     Raises:
         DAGSchedError: an unknown name, a function that cannot be imported, or a policy without a
             checkpoint.
     """
-    return {name: policies.get(name) or _scheduler(name, time_limit) for name in names}
+    kept = [] if bounds is None else bounds
+    return {name: policies.get(name) or _scheduler(name, time_limit, kept) for name in names}
 
 
-def _scheduler(name: str, time_limit: float | None) -> Scheduler:
+def _scheduler(name: str, time_limit: float | None, bounds: list[float]) -> Scheduler:
     if name in POLICIES:
         raise DAGSchedError(f"{name} needs a trained policy: name one with --checkpoint")
     if name == CP_SAT:
-        return partial(_cp_sat, time_limit or CP_SAT_SECONDS)
+        return partial(_cp_sat, time_limit or CP_SAT_SECONDS, bounds)
     if name == SOLVE:
-        return partial(_solve, time_limit)
+        return partial(_solve, time_limit, bounds)
     if name in SCHEDULERS:
         return _limited(SCHEDULERS[name], time_limit)
     return partial(_call, name, _limited(_of_others(name), time_limit))
@@ -104,9 +109,13 @@ def _call(name: str, scheduler: Callable[..., Any], instance: Instance) -> Sched
     return schedule
 
 
-def _solve(time_limit: float | None, instance: Instance) -> Schedule:
-    return solver.solve(instance, budget_s=time_limit).schedule
+def _solve(time_limit: float | None, bounds: list[float], instance: Instance) -> Schedule:
+    result = solver.solve(instance, budget_s=time_limit)
+    bounds.append(result.lower_bound)
+    return result.schedule
 
 
-def _cp_sat(time_limit: float, instance: Instance) -> Schedule:
-    return exact.solve(instance, time_limit_s=time_limit).schedule
+def _cp_sat(time_limit: float, bounds: list[float], instance: Instance) -> Schedule:
+    result = exact.solve(instance, time_limit_s=time_limit)
+    bounds.append(result.lower_bound)
+    return result.schedule

@@ -15,6 +15,7 @@ from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_text
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import SCHEDULERS
+from dagsched_env.solver.result import OPTIMALITY_TOLERANCE
 
 __all__ = ["add_commands"]
 
@@ -71,7 +72,8 @@ def _schedule(arguments: argparse.Namespace) -> None:
     policies = read_policies(arguments.checkpoint, arguments.samples)
     every = [*(name for name in NAMES if name != CP_SAT), *policies]
     names = every if arguments.scheduler == "all" else [arguments.scheduler]
-    chosen = choose(names, arguments.time_limit, policies)
+    bounds: list[float] = []
+    chosen = choose(names, arguments.time_limit, policies, bounds)
     schedules = {}
     with bar("scheduling", len(names)) as progress:
         for done, (name, scheduler) in enumerate(chosen.items(), 1):
@@ -80,6 +82,8 @@ def _schedule(arguments: argparse.Namespace) -> None:
             progress(done, len(names))
     _print_metrics(schedules, instance)
     best = min(schedules, key=lambda name: schedules[name].makespan)
+    if bounds:
+        _print_bound(max(bounds), best, schedules[best].makespan)
     if arguments.out:
         write_text(arguments.out, schedules[best].to_json() + "\n")
         print(f"wrote {arguments.out} ({best})")
@@ -95,6 +99,14 @@ def _print_metrics(schedules: Mapping[str, Schedule], instance: Instance) -> Non
             f"{name:<{width}}  {schedule.makespan:>12.6g}  {schedule.slr(instance):>7.3f}  "
             f"{schedule.speedup(instance):>7.3f}  {schedule.efficiency(instance):>10.3f}"
         )
+
+
+def _print_bound(bound: float, name: str, makespan: float) -> None:
+    """What solvers have proved, and what it says of the best schedule."""
+    excess = makespan / bound - 1.0 if bound > 0 else 0.0
+    optimal = excess <= OPTIMALITY_TOLERANCE
+    verdict = "optimal, proved" if optimal else f"at most {excess:.1%} above the optimum"
+    print(f"lower bound {bound:.6g}: {name} is {verdict}")
 
 
 def _plot(arguments: argparse.Namespace) -> None:

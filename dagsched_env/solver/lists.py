@@ -27,8 +27,11 @@ COSTS: dict[str, Callable[[int, int], float]] = {
 tasks; it grows with the number of ready tasks, which is not known before."""
 OTHERS = 3.0
 """Most time of a scheduler that is not among them, in calls of HEFT."""
-SHARE = 0.25
-"""Most of a time budget for all of them; a search makes more of the rest."""
+SHARE, LARGE_SHARE = 0.25, 0.5
+"""Most of a time budget for all of them; a search makes more of the rest. On a large problem it
+hardly makes anything."""
+LARGE = 250
+"""A problem is large for a budget of fewer calls of HEFT."""
 
 
 def run_list_schedulers(best: Best) -> float:
@@ -41,12 +44,13 @@ def run_list_schedulers(best: Best) -> float:
     """
     instance = best.instance
     n, p = instance.n_tasks, instance.n_processors
-    end = best.elapsed_s + SHARE * best.left_s
+    budget_s = best.left_s
     unit = 0.0
     rest = sorted(CONSTRUCTIVE.keys() - {*FIRST, *NEXT}, key=lambda name: (name in COSTS, name))
     for name in (*FIRST, *NEXT, *rest):
         expected = COSTS[name](n, p) if name in COSTS else OTHERS
-        if name not in FIRST and best.elapsed_s + expected * unit > end:
+        share = SHARE if budget_s > LARGE * unit else LARGE_SHARE
+        if name not in FIRST and best.elapsed_s + expected * unit > share * budget_s:
             continue
         started = time.perf_counter()
         best.offer(CONSTRUCTIVE[name](instance), name)

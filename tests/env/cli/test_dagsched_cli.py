@@ -92,7 +92,8 @@ def test_schedule_all_writes_the_best(capsys, tmp_path):
     instance = io.load("epigenomics", platform=io.RandomPlatform())
     makespans = {name: scheduler(instance).makespan for name, scheduler in SCHEDULERS.items()}
     assert code == 0
-    assert {line.split()[0] for line in out[1:-1]} == {*SCHEDULERS, "solve"}
+    assert {line.split()[0] for line in out[1:-2]} == {*SCHEDULERS, "solve"}
+    assert out[-2].startswith("lower bound ")
     schedule = Schedule.from_json(out_file.read_text())
     makespans["solve"] = solve(instance).makespan
     assert schedule.makespan == min(makespans.values())
@@ -183,9 +184,20 @@ def test_plot_a_schedule_and_the_default(capsys, tmp_path, instance_file):
 def test_searchers_keep_to_the_time_limit_and_cp_sat_proves(capsys, instance_file):
     arguments = ["schedule", instance_file, "--scheduler"]
     searched = run(capsys, *arguments, "annealing", "--time-limit", 0.05)[1][1].split()
-    proved = run(capsys, *arguments, "cp_sat", "--time-limit", 5)[1][1].split()
+    proved, bound = run(capsys, *arguments, "cp_sat", "--time-limit", 5)[1][1:]
+    assert bound == "lower bound 4: cp_sat is optimal, proved"
+    proved = proved.split()
     assert (searched[0], proved[0]) == ("annealing", "cp_sat")
     assert searched[1] == proved[1] == "4"
+
+
+def test_a_solver_says_how_far_the_optimum_may_be(capsys):
+    command = ["schedule", "montage", "--scheduler", "solve", "--time-limit", 0.2]
+    _, (_, row, bound), _ = run(capsys, *command)
+    words = bound.split()
+    assert words[:2] == ["lower", "bound"]
+    excess = float(row.split()[1]) / float(words[2].rstrip(":")) - 1
+    assert words[3:] == ["solve", "is", "at", "most", f"{excess:.1%}", "above", "the", "optimum"]
 
 
 def test_compare_with_everything(capsys, tmp_path):
@@ -259,7 +271,7 @@ def test_schedule_by_a_policy(capsys, reader):
     }
     assert makespan["policy"] == makespan["cpop"]
     assert makespan["policy_sampled"] == makespan["olb"]
-    names = [line.split()[0] for line in run(capsys, *arguments, "all")[1][1:]]
+    names = [line.split()[0] for line in run(capsys, *arguments, "all")[1][1:-1]]
     assert names == [*SCHEDULERS, "solve", "policy", "policy_sampled"]
 
 
