@@ -195,8 +195,8 @@ def solve(
         budget: stop each after this many seconds.
         target: stop when the makespan is at most this.
         patience: stop after this many seconds without an improvement.
-        actors: annealings at the same time, one core each, and processes that share a long search.
-        anneal: improve the tree's best schedule by annealing in most of the time.
+        actors: races at the same time, one core each, and processes that share a long search.
+        anneal: improve the tree's best schedule by a race of searches in most of the time.
         seed: of all randomness.
         out: write the schedule of the one problem as JSON.
         gantt: write its Gantt chart as PNG, SVG, PDF or HTML.

@@ -30,7 +30,7 @@ AUTO = "auto"
 CHOICE_SHARE, SAMPLES_SHARE = 0.05, 0.3
 """Most of a time budget that the choice of a policy and its samples take."""
 SEARCH_SHARE, GUIDED_SHARE = 0.05, 0.2
-"""Of a time budget, without and with a policy that helps; the rest goes to the annealings."""
+"""Of a time budget, without and with a policy that helps; the rest goes to the race."""
 MOVES_PER_SIMULATION = 20
 """Annealing moves where simulations are the budget: about a third of their time."""
 PASS_COST, SIMULATION_COST = 12, 20
