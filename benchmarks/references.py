@@ -265,7 +265,7 @@ def unknown(instance: Instance) -> Reference:
 
 
 def commit_of(sources: Path) -> str | None:
-    """The hash of the checked-out commit, marked where the code has changed since; None: no git."""
+    """The last commit that changed the code, marked where more has changed since; None: no git."""
     code = ["dagsched_env/*.py", "aerl_trainer", "benchmarks/references.py"]
     try:
         head, changed = (
@@ -273,13 +273,13 @@ def commit_of(sources: Path) -> str | None:
                 ["git", *command], cwd=sources, capture_output=True, text=True, check=True
             ).stdout.strip()
             for command in (
-                ["rev-parse", "--short=12", "HEAD"],
+                ["log", "-1", "--format=%h", "--abbrev=12", "--", *code],
                 ["diff", "--name-only", "HEAD", "--", *code],
             )
         )
     except (OSError, subprocess.CalledProcessError):
         return None
-    return f"{head}-dirty" if changed else head
+    return f"{head}-dirty" if changed else head or None
 
 
 def known_of(path: Path, suite: str) -> dict[str, Reference]:

@@ -38,7 +38,7 @@ class Reference:
     runs: int
     """Number of these searches."""
     commit: str | None
-    """Of the code that found the schedule; None: it was not recorded."""
+    """Last change of the code that found the schedule; None: it was not recorded."""
     fingerprint: str
     """Of the instance."""
 

@@ -35,7 +35,8 @@ STRATA = (
     ("test", "*-n200-*"),
     ("test", "*-n1000-*"),
 )
-"""Suites and patterns of names; the sample has one instance of each that is not proved."""
+"""Suites and patterns of names; the sample has one instance of each: the first in a random order
+that is not proved."""
 
 
 @pytest.fixture(scope="module")
@@ -246,8 +247,8 @@ def sample() -> Iterator[tuple[str, str]]:
     rng = np.random.default_rng(SAMPLE_SEED)
     for suite, pattern in STRATA:
         known = suites.reference(suite)
-        names = [name for name in suites.names(suite) if fnmatch(name, pattern)]
-        yield suite, str(rng.choice([name for name in names if not known[name].optimal]))
+        shuffled = rng.permutation([name for name in known if fnmatch(name, pattern)]).tolist()
+        yield suite, next(name for name in shuffled if not known[name].optimal)
 
 
 @pytest.mark.slow
