@@ -22,8 +22,9 @@ from helpers import ROOT
 
 COMMIT = "0123456789ab"
 SCRIPT = ROOT / "benchmarks" / "references.py"
-BEATEN = 1.0 - 1e-9
-"""A makespan is shorter than another one if it is below it by this factor."""
+BEATEN = 1.0 - 0.005
+"""A record is beaten by a makespan below it by this factor. Many records are not optima, so that a
+lucky search may find something a little shorter."""
 SAMPLE_SEED = 20251122
 STRATA = (
     ("heldout", "*"),
