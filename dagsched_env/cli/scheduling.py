@@ -50,13 +50,18 @@ def add_commands(commands: Commands) -> None:
     plot = add_command(
         commands,
         "plot",
-        "draw a schedule as a Gantt chart",
+        "draw schedules as Gantt charts",
         "  dagsched plot montage schedule.json --out gantt.html\n"
+        "  dagsched plot montage heft.json solve.json --out both.png\n"
         "  dagsched plot montage --out heft.png",
     )
     plot.add_argument("instance", metavar="INSTANCE", help=FILE_HELP)
     plot.add_argument(
-        "schedule", metavar="SCHEDULE", nargs="?", help=f"as written by --out; default: {DEFAULT}"
+        "schedules",
+        metavar="SCHEDULE",
+        nargs="*",
+        help="as written by --out; several are drawn below each other on one scale of time; "
+        f"default: {DEFAULT}",
     )
     plot.add_argument(
         "--out", metavar="FILE", required=True, help="PNG, SVG, PDF, or HTML to zoom into"
@@ -112,8 +117,6 @@ def _print_bound(bound: float, name: str, makespan: float) -> None:
 def _plot(arguments: argparse.Namespace) -> None:
     check_output("--out", arguments.out, CHARTS)
     instance, _ = read_problem(arguments.instance, machine_flags(arguments))
-    if arguments.schedule is None:
-        schedule = SCHEDULERS[DEFAULT](instance)
-    else:
-        schedule = read_schedule(arguments.schedule, instance)
-    print(f"wrote {render.save(schedule, arguments.out, instance)}")
+    schedules = [read_schedule(file, instance) for file in arguments.schedules]
+    chosen = schedules or SCHEDULERS[DEFAULT](instance)
+    print(f"wrote {render.save(chosen, arguments.out, instance)}")

@@ -14,6 +14,7 @@ In reading order:
 - ``profile``: performance profiles of schedulers for an HTML page.
 """
 
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from types import NoneType
@@ -38,22 +39,28 @@ __all__ = [
 ]
 
 
-def save(schedule: Schedule, path: str | Path, instance: Instance | None = None) -> Path:
+def save(
+    schedule: Schedule | Sequence[Schedule], path: str | Path, instance: Instance | None = None
+) -> Path:
     """Write a Gantt chart as PNG, SVG, PDF or HTML, by the suffix of ``path``.
 
+    Several schedules stand below each other on one scale of time; an HTML page has a list of them.
+
     Args:
-        schedule: the schedule; complete for HTML.
+        schedule: one, or several of one problem; complete for HTML.
         path: the file; it appears whole or not at all.
-        instance: its problem: gives names and depths; HTML needs it.
+        instance: the problem: gives names and depths; HTML and several schedules need it.
 
     Raises:
-        DAGSchedError: arguments are swapped, an unknown suffix, HTML without an instance, or a
-            schedule that does not belong to the instance.
+        DAGSchedError: arguments are swapped, an unknown suffix, no schedule, HTML or several
+            schedules without an instance, or a schedule that does not belong to the instance.
         MissingExtraError: matplotlib is not installed (HTML does without it).
         OSError: the file cannot be written.
     """
     call = 'save(schedule, "gantt.png", instance)'
-    expect("schedule", schedule, Schedule, call)
+    expect("schedule", schedule, (Schedule, list, tuple), call)
+    for i, each in enumerate([] if isinstance(schedule, Schedule) else schedule):
+        expect(f"schedule[{i}]", each, Schedule, call)
     expect("path", path, (str, PathLike), call)
     expect("instance", instance, (Instance, NoneType), call)
     if Path(path).suffix.lower() not in (".html", ".htm"):

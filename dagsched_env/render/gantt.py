@@ -1,6 +1,7 @@
 """Gantt charts of complete and partial schedules; needs matplotlib, which is imported lazily."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,11 +32,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["BAR_HEIGHT", "gantt_figure", "require_fit", "rgb_array", "save_gantt"]
+__all__ = ["BAR_HEIGHT", "gantt_figure", "require_fit", "rgb_array", "save_gantt", "several"]
 
 BAR_HEIGHT = 0.76
 """Height of a task in units of a processor's row."""
 ROW_INCHES, MAX_ROWS_INCHES = 0.48, 11.0
+TITLE_INCHES, AXIS_INCHES = 0.45, 0.9
+"""Height of what stands above each chart, and of what stands below and around all of them."""
 MIN_LABEL_POINTS, MAX_LABEL_POINTS = 5.0, 8.5
 TASK_LENGTH, PROCESSOR_LENGTH, TITLE_LENGTH = 40, 18, 64
 """Letters of the longest labels."""
@@ -59,11 +62,8 @@ class _Chart(NamedTuple):
     makespan: float
     horizon: float
     row_names: tuple[str, ...]
+    row_inches: float
     task_names: tuple[str, ...]
-
-    @property
-    def row_inches(self) -> float:
-        return min(ROW_INCHES, MAX_ROWS_INCHES / len(self.row_names))
 
     @property
     def legend_columns(self) -> int:
@@ -77,43 +77,58 @@ class _Chart(NamedTuple):
         return 0.1 + 0.18 * math.ceil(len(self.legend) / self.legend_columns)
 
 
-def gantt_figure(schedule: Schedule, instance: Instance | None = None) -> "Figure":
+def gantt_figure(
+    schedule: Schedule | Sequence[Schedule], instance: Instance | None = None
+) -> "Figure":
     """Processors as rows, tasks as bars, coloured by kind, or else by their depth in the graph.
 
+    Several schedules are drawn below each other on one scale of time, with the same colours.
+
     Args:
-        schedule: complete, or partial: tasks on a negative processor are not placed yet.
+        schedule: one, or several of one problem. Complete, or partial: tasks on a negative
+            processor are not placed yet.
         instance: the problem: gives the names with the kinds of tasks, the SLR and a row for every
-            processor; without it the tasks are coloured by their start time.
+            processor; without it the tasks are coloured by their start time. Several schedules
+            need it.
 
     Raises:
-        DAGSchedError: the schedule does not fit the instance in size.
+        DAGSchedError: no schedule, several without their instance, or one that does not fit the
+            instance in size.
         MissingExtraError: matplotlib is not installed.
     """
     require_matplotlib()
-    chart = _chart(schedule, instance)
-    rows = chart.row_inches * max(len(chart.row_names), 2)
-    figure = new_figure(round(1.35 + rows + chart.legend_inches, 1))
-    axes = figure.add_subplot()
-    _draw_frame(axes, chart)
-    _draw_title(axes, chart, schedule, instance)
-    if chart.legend:
-        _draw_legend(figure, chart)
-    _draw_tasks(figure, axes, chart)
+    schedules = several(schedule, instance)
+    charts = _charts(schedules, instance)
+    first, last = charts[0], charts[-1]
+    above = TITLE_INCHES + first.row_inches * max(len(first.row_names), 2)
+    figure = new_figure(round(above * len(charts) + AXIS_INCHES + first.legend_inches, 1))
+    panels = figure.subplots(len(charts), sharex=True, squeeze=False)[:, 0]
+    for axes, chart, drawn in zip(panels, charts, schedules, strict=True):
+        _draw_frame(axes, chart)
+        _draw_title(axes, chart, drawn, instance)
+    panels[-1].set_xlabel(f"time · colour: {last.colour_means}", color=QUIET, fontsize=9)
+    if first.legend:
+        _draw_legend(figure, first)
+    figure.draw_without_rendering()  # after this the width of a bar is known
+    for axes, chart in zip(panels, charts, strict=True):
+        _draw_tasks(axes, chart)
     return figure
 
 
-def save_gantt(schedule: Schedule, path: str | Path, instance: Instance | None = None) -> Path:
+def save_gantt(
+    schedule: Schedule | Sequence[Schedule], path: str | Path, instance: Instance | None = None
+) -> Path:
     """Write ``gantt_figure`` as PNG, SVG or PDF, by the suffix.
 
     The file appears whole or not at all.
 
     Args:
-        schedule: complete or partial.
+        schedule: one or several, as of ``gantt_figure``.
         path: the file to write.
         instance: as of ``gantt_figure``.
 
     Raises:
-        DAGSchedError: an unknown suffix, or the schedule does not fit the instance in size.
+        DAGSchedError: an unknown suffix, or as of ``gantt_figure``.
         MissingExtraError: matplotlib is not installed.
         OSError: the file cannot be written.
     """
@@ -134,6 +149,35 @@ def rgb_array(schedule: Schedule, instance: Instance | None = None) -> npt.NDArr
     return np.array(canvas.buffer_rgba(), dtype=np.uint8)[:, :, :3].copy()
 
 
+def several(
+    schedule: Schedule | Sequence[Schedule], instance: Instance | None
+) -> tuple[Schedule, ...]:
+    """One schedule or several, as a tuple that can be drawn below each other.
+
+    Raises:
+        DAGSchedError: no schedule, several without their instance, or one that does not fit the
+            instance in size.
+    """
+    schedules = (schedule,) if isinstance(schedule, Schedule) else tuple(schedule)
+    if not schedules:
+        raise DAGSchedError("there is no schedule to draw: give at least one")
+    if instance is None and len(schedules) > 1:
+        raise DAGSchedError("several schedules in one chart need their instance: pass instance=")
+    if instance is not None:
+        for each in schedules:
+            require_fit(each, instance)
+    return schedules
+
+
+def _charts(schedules: Sequence[Schedule], instance: Instance | None) -> list[_Chart]:
+    """One for each schedule; all have one scale of time."""
+    charts = [_chart(schedule, instance) for schedule in schedules]
+    horizon = max(chart.horizon for chart in charts)
+    rows = sum(len(chart.row_names) for chart in charts)
+    row_inches = min(ROW_INCHES, MAX_ROWS_INCHES / rows)
+    return [chart._replace(horizon=horizon, row_inches=row_inches) for chart in charts]
+
+
 def _chart(schedule: Schedule, instance: Instance | None) -> _Chart:
     tasks = np.flatnonzero(schedule.processor >= 0)
     processor, start = schedule.processor[tasks], schedule.start[tasks]
@@ -145,7 +189,6 @@ def _chart(schedule: Schedule, instance: Instance | None) -> _Chart:
         placed_at = np.where(schedule.processor >= 0, schedule.start, 0.0)
         horizon, colouring = makespan, by_start(placed_at)
     else:
-        require_fit(schedule, instance)
         rows, names = instance.processor_names, instance.task_names
         horizon, colouring = max(makespan, instance.lower_bound), colour_tasks(instance)
     return _Chart(
@@ -160,6 +203,7 @@ def _chart(schedule: Schedule, instance: Instance | None) -> _Chart:
         makespan=makespan,
         horizon=horizon or 1.0,
         row_names=_drawable(short_labels(rows, PROCESSOR_LENGTH)),
+        row_inches=ROW_INCHES,
         task_names=_drawable(short_labels(names, TASK_LENGTH)),
     )
 
@@ -189,7 +233,6 @@ def _draw_frame(axes: "Axes", chart: _Chart) -> None:
     shown = range(0, rows, step)
     labels = [chart.row_names[row] for row in shown]
     axes.set_yticks(list(shown), labels, parse_math=False)
-    axes.set_xlabel(f"time · colour: {chart.colour_means}", color=QUIET, fontsize=9)
     axes.tick_params(length=0, labelsize=9, labelcolor=INK)
     axes.tick_params(axis="x", labelcolor=QUIET)
     axes.grid(axis="x", color=GRID, linewidth=0.8, zorder=0.5)
@@ -243,11 +286,10 @@ def _draw_legend(figure: "Figure", chart: _Chart) -> None:
         text.set_text(label)
 
 
-def _draw_tasks(figure: "Figure", axes: "Axes", chart: _Chart) -> None:
+def _draw_tasks(axes: "Axes", chart: _Chart) -> None:
     """Bars, with names in those that are large enough."""
     palette = np.array(chart.palette)
     width = np.maximum(chart.duration, 0.001 * chart.horizon)
-    figure.draw_without_rendering()
     points_per_unit = axes.get_window_extent().width / SCREEN_DPI * 72.0 / axes.get_xlim()[1]
     room = width * points_per_unit
     axes.barh(

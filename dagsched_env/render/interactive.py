@@ -1,12 +1,13 @@
 """A Gantt chart for a page, drawn by its script: zoom, details on hover, critical path."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from dagsched_env.critical import critical_chain
 from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_text
 from dagsched_env.render.colours import colour_tasks, text_colour
-from dagsched_env.render.gantt import require_fit
+from dagsched_env.render.gantt import several
 from dagsched_env.render.labels import short_labels
 from dagsched_env.render.page import asset, document, embed
 from dagsched_env.schedule import Schedule
@@ -25,37 +26,47 @@ LABEL_LENGTH = 40
 """Letters of the longest label; the details have the whole names."""
 
 
-def gantt_page(schedule: Schedule, instance: Instance) -> str:
+def gantt_page(schedule: Schedule | Sequence[Schedule], instance: Instance) -> str:
     """A page with one chart, as text; script, style and data are inside, nothing is fetched.
 
+    Of several schedules the page shows the first; a list leads to the others, on the same scale of
+    time.
+
     Args:
-        schedule: complete and valid.
+        schedule: one, or several of the same problem; complete and valid.
         instance: its problem: gives names, edges, and the kinds or depths that colour the tasks.
 
     Raises:
-        InvalidScheduleError: the schedule is not a schedule of this instance.
+        DAGSchedError: no schedule.
+        InvalidScheduleError: a schedule is not one of this instance.
     """
-    require_fit(schedule, instance)
-    schedule.validate(instance)
-    data = {**problem_data(instance), **schedule_data(schedule, instance)}
+    schedules = several(schedule, instance)
+    for each in schedules:
+        each.validate(instance)
+    data = problem_data(instance)
+    data["horizon"] = max(instance.lower_bound, *(each.makespan for each in schedules))
+    data["schedules"] = shown = [schedule_data(each, instance) for each in schedules]
     return document(
-        str(data["title"]),
+        str(shown[0]["title"]),
         [f'<div class="gantt page">\n{chart_element()}</div>', embed("data", data)],
         styles=[asset("page.css"), chart_style()],
         scripts=[chart_script(), asset("gantt_page.js")],
     )
 
 
-def save_page(schedule: Schedule, path: str | Path, instance: Instance) -> Path:
+def save_page(
+    schedule: Schedule | Sequence[Schedule], path: str | Path, instance: Instance
+) -> Path:
     """Write ``gantt_page``; the file appears whole or not at all.
 
     Args:
-        schedule: complete and valid.
+        schedule: one or several, as of ``gantt_page``.
         path: the file to write.
-        instance: the problem of the schedule.
+        instance: the problem of the schedules.
 
     Raises:
-        InvalidScheduleError: the schedule is not a schedule of this instance.
+        DAGSchedError: as of ``gantt_page``.
+        InvalidScheduleError: a schedule is not one of this instance.
         OSError: the file cannot be written.
     """
     write_text(path, gantt_page(schedule, instance))

@@ -36,6 +36,7 @@ SAVE = 'write save(schedule, "gantt.png", instance)'
         (lambda: compare.compare([INSTANCE], [heft]), f"schedulers is of type list: {COMPARE}"),
         (lambda: compare.compare(["x.json"], {}), f"instances[0] is of type str: {COMPARE}"),
         (lambda: render.save("x.png", SCHEDULE), f"schedule is of type str: {SAVE}"),
+        (lambda: render.save([SCHEDULE, "x"], "x.png"), f"schedule[1] is of type str: {SAVE}"),
         (lambda: render.save(SCHEDULE, INSTANCE, "x.png"), f"path is of type Instance: {SAVE}"),
         (lambda: io.save("x.json", INSTANCE), 'instance is of type str: write save(instance, "in'),
     ],

@@ -181,6 +181,19 @@ def test_plot_a_schedule_and_the_default(capsys, tmp_path, instance_file):
     assert (tmp_path / "g.svg").stat().st_size > 1000
 
 
+def test_plot_several_schedules(capsys, tmp_path, instance_file):
+    files = [tmp_path / "heft.json", tmp_path / "olb.json"]
+    for file in files:
+        run(capsys, "schedule", instance_file, "--scheduler", file.stem, "--out", file)
+    assert run(capsys, "plot", instance_file, *files, "--out", tmp_path / "g.html")[0] == 0
+    page = (tmp_path / "g.html").read_text().replace("\\u00b7", "·")
+    assert page.index("fork · heft") < page.index("fork · olb")
+    assert run(capsys, "plot", instance_file, *files, "--out", tmp_path / "g.svg")[0] == 0
+    one = tmp_path / "one.svg"
+    assert run(capsys, "plot", instance_file, files[0], "--out", one)[0] == 0
+    assert one.stat().st_size < (tmp_path / "g.svg").stat().st_size
+
+
 def test_searchers_keep_to_the_time_limit_and_cp_sat_proves(capsys, instance_file):
     arguments = ["schedule", instance_file, "--scheduler"]
     searched = run(capsys, *arguments, "annealing", "--time-limit", 0.05)[1][1].split()

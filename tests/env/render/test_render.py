@@ -26,7 +26,7 @@ from dagsched_env.render import (
 )
 from dagsched_env.render.comparison import comparison_figure
 from dagsched_env.schedule import Schedule
-from dagsched_env.schedulers import heft
+from dagsched_env.schedulers import cpop, heft, olb
 
 MAGIC = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
 
@@ -96,6 +96,46 @@ def test_kinds_have_colours_and_a_legend() -> None:
     assert figure.axes[0].get_xlabel().endswith("kind of task")
     numbered = Instance(np.ones((6, 2)), [], [])
     assert gantt_figure(schedule, numbered).legends == []
+
+
+def test_several_schedules_have_one_scale_of_time_and_one_legend() -> None:
+    names = ["a_1", "a_2", "b_1", "b_2"]
+    comp = [[1.0, 9.0], [1.0, 9.0], [2.0, 9.0], [2.0, 9.0]]
+    instance = Instance(comp, [], [], task_names=names, name="two kinds")
+    best, worst = heft(instance), olb(instance)
+    assert best.makespan < worst.makespan
+    figure = gantt_figure([best, worst], instance)
+    top, bottom = figure.axes
+    assert top.get_xlim() == bottom.get_xlim()
+    assert top.get_xlim()[1] >= worst.makespan
+    left, right = (axes.get_window_extent().x0 for axes in figure.axes)
+    assert left == right
+    assert [axes.get_title(loc="left") for axes in figure.axes] == [
+        "two kinds · heft",
+        "two kinds · olb",
+    ]
+    ends = [
+        max(bar.get_x() + bar.get_width() for bar in axes.containers[0]) for axes in figure.axes
+    ]
+    assert ends == [best.makespan, worst.makespan]
+    colours = [[bar.get_facecolor() for bar in axes.containers[0]] for axes in figure.axes]
+    assert colours[0] == colours[1]
+    assert len(figure.legends) == 1
+    assert not top.get_xlabel()
+    assert bottom.get_xlabel().endswith("kind of task")
+
+
+def test_several_schedules_need_their_instance(topcuoglu: Instance, tmp_path: Path) -> None:
+    schedules = [heft(topcuoglu), cpop(topcuoglu)]
+    with pytest.raises(DAGSchedError, match="several schedules in one chart need their instance"):
+        gantt_figure(schedules)
+    with pytest.raises(DAGSchedError, match="no schedule to draw"):
+        save([], tmp_path / "g.png", topcuoglu)
+    with pytest.raises(DAGSchedError, match="no schedule to draw"):
+        save([], tmp_path / "g.html", topcuoglu)
+    with pytest.raises(DAGSchedError, match="draw it with its own instance"):
+        gantt_figure([*schedules, Schedule([0], [0.0], [1.0])], topcuoglu)
+    assert not os.listdir(tmp_path)
 
 
 def test_partial_schedule(topcuoglu: Instance) -> None:
@@ -196,18 +236,28 @@ def embedded(page: str) -> dict:
 def test_page_holds_the_schedule(topcuoglu: Instance) -> None:
     schedule = heft(topcuoglu)
     data = embedded(gantt_page(schedule, topcuoglu))
-    assert data["start"] == schedule.start.tolist()
-    assert data["finish"] == schedule.finish.tolist()
-    assert data["processor"] == schedule.processor.tolist()
+    (shown,) = data["schedules"]
+    assert shown["start"] == schedule.start.tolist()
+    assert shown["finish"] == schedule.finish.tolist()
+    assert shown["processor"] == schedule.processor.tolist()
     assert data["edges"] == topcuoglu.edges.tolist()
     assert data["tasks"] == list(topcuoglu.task_names)
     depth = np.array([0, 1, 1, 1, 1, 1, 2, 2, 2, 3])
     assert data["colour"] == np.rint(depth / 3 * (len(data["palette"]) - 1)).tolist()
     assert data["legend"] == []
-    assert data["figures"] == "makespan 80 · SLR 1.951"
-    assert [link[0] for link in data["chain"]] == [
+    assert shown["figures"] == "makespan 80 · SLR 1.951"
+    assert [link[0] for link in shown["chain"]] == [
         link.task for link in critical_chain(schedule, topcuoglu)
     ]
+
+
+def test_page_holds_several_schedules_on_one_scale(topcuoglu: Instance) -> None:
+    schedules = [heft(topcuoglu), olb(topcuoglu)]
+    data = embedded(gantt_page(schedules, topcuoglu))
+    assert [shown["finish"] for shown in data["schedules"]] == [
+        s.finish.tolist() for s in schedules
+    ]
+    assert data["horizon"] == max(schedule.makespan for schedule in schedules) > 80
 
 
 def test_page_needs_nothing_else_and_survives_any_name() -> None:
@@ -217,7 +267,7 @@ def test_page_needs_nothing_else_and_survives_any_name() -> None:
     assert page.count("</script>") == 2
     assert "http" not in page
     assert embedded(page)["tasks"] == [name]
-    assert embedded(page)["title"] == "@DATA@ · heft"
+    assert embedded(page)["schedules"][0]["title"] == "@DATA@ · heft"
 
 
 def test_save_chooses_by_suffix(topcuoglu: Instance, tmp_path: Path) -> None:
