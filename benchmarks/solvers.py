@@ -1,7 +1,7 @@
 """All anytime solvers at equal wall time, one core each, on the frozen suites.
 
     python benchmarks/solvers.py [--quick] [--suites NAME …] [--budgets SECONDS …] [--stride N]
-        [--json FILE] [--csv FILE] [--picture FILE]
+        [--json FILE] [--csv FILE] [--picture FILE] [--curve FILE]
 
 The contestants take turns on each problem, directly after each other, so that a busy machine
 disturbs all alike; who begins changes from problem to problem. Each has a fresh copy of the
@@ -52,6 +52,8 @@ STRIDES = {"test": 3}
 MAX_TASKS = 1000
 WIDEST = 1.25
 """Right end of the performance profiles."""
+LABEL_GAP = 0.058
+"""Least distance of two labels at the ends of lines, in heights of the picture."""
 COLUMNS = ("solve / rival", "problems", "mean", "worst", "wins/ties/losses", "p", "time / budget")
 OURS, PORTFOLIO, EXACT = "solve", "portfolio", "cp_sat"
 VARIANTS = ("solve_env", "solve_untrained")
@@ -271,6 +273,18 @@ def best_known(meetings: Sequence[Meeting]) -> dict[str, float]:
     return known
 
 
+def mean_to_known(meetings: Sequence[Meeting], known: dict[str, float], name: str) -> float:
+    """Mean of a contestant's makespan / the best known one.
+
+    Args:
+        meetings: of one budget.
+        known: problem → best known makespan.
+        name: of the contestant.
+    """
+    of_problems = [known[meeting["problem"]] for meeting in meetings]
+    return float(np.mean(ratios(makespans(meetings, name), of_problems)))
+
+
 def overruns(meetings: Sequence[Meeting], name: str) -> list[float]:
     """Wall time / budget of a contestant."""
     return [meeting["turns"][name]["seconds"] / meeting["budget_s"] for meeting in meetings]
@@ -332,14 +346,13 @@ def findings(meetings: Sequence[Meeting], known: dict[str, float]) -> str:
     gains = ratios(ours, [best_of_rivals(meeting) for meeting in meetings])
     worst = int(np.argmax(gains))
     worse = count_wins(ours, makespans(meetings, PORTFOLIO))[2]
-    to_known = ratios(ours, [known[meeting["problem"]] for meeting in meetings])
     times = overruns(meetings, OURS)
     turns = [turn for meeting in meetings for turn in meeting["turns"].values()]
     core = sum(turn["cpu_seconds"] for turn in turns) / sum(turn["seconds"] for turn in turns)
     return (
         f"Worst problem of solve against the best of all rivals: {gains[worst]:.4f} "
         f"({meetings[worst]['problem']}). Worse than the portfolio: {worse} of {len(ours)}. "
-        f"Mean ratio to the best known: {np.mean(to_known):.4f}. "
+        f"Mean ratio to the best known: {mean_to_known(meetings, known, OURS):.4f}. "
         f"Wall time of solve / budget: mean {np.mean(times):.3f}, largest {max(times):.3f}. "
         f"CPU time / wall time of all turns: {core:.2f}."
     )
@@ -410,13 +423,10 @@ def draw_means(
         styles: name → how its line looks.
     """
     for name, style in styles.items():
-        means = [
-            np.mean(ratios(makespans(meetings, name), [known[m["problem"]] for m in meetings]))
-            for meetings in of_budget.values()
-        ]
+        means = [mean_to_known(meetings, known, name) for meetings in of_budget.values()]
         axes.plot(list(of_budget), means, marker="o", ms=4, **style)
     axes.set_title("mean makespan / best known", loc="left", fontsize=10)
-    axes.set_xlabel("seconds")
+    axes.set_xlabel("seconds for each problem, one core")
     axes.set_xscale("log")
     axes.set_xticks(list(of_budget), [f"{budget_s:g}" for budget_s in of_budget])
     axes.minorticks_off()
@@ -442,6 +452,71 @@ def picture(meetings: Sequence[Meeting], budgets: Sequence[float]) -> bytes:
     return stream.getvalue()
 
 
+def apart(heights: Sequence[float], gap: float) -> list[float]:
+    """Heights of labels: the given ones, moved until none is too close to the next.
+
+    Args:
+        heights: from the top down, in [0, 1].
+        gap: least distance.
+    """
+    placed = list(heights)
+    for i in range(1, len(placed)):
+        placed[i] = min(placed[i], placed[i - 1] - gap)
+    placed[-1] = max(placed[-1], 0.0)
+    for i in reversed(range(len(placed) - 1)):
+        placed[i] = max(placed[i], placed[i + 1] + gap)
+    return placed
+
+
+def label_ends(axes: Any, styles: dict[str, Any]) -> None:
+    """Names beside the right ends of the lines.
+
+    Args:
+        axes: of matplotlib; its lines have the names as labels.
+        styles: name → how its line looks.
+    """
+    ends = {line.get_label(): line.get_ydata()[-1] for line in axes.lines}
+    names = sorted(ends, key=lambda name: -ends[name])
+    to_axes = axes.transData + axes.transAxes.inverted()
+    heights = [to_axes.transform((1.0, ends[name]))[1] for name in names]
+    x = to_axes.transform((max(axes.lines[0].get_xdata()), 1.0))[0]
+    for name, height, placed in zip(names, heights, apart(heights, LABEL_GAP), strict=True):
+        axes.annotate(
+            name,
+            (x, height),
+            xytext=(1.05, placed),
+            xycoords="axes fraction",
+            textcoords="axes fraction",
+            va="center",
+            weight="bold" if name == OURS else "normal",
+            arrowprops={
+                "arrowstyle": "-",
+                "color": styles[name]["color"],
+                "linewidth": 0.8,
+                "relpos": (0.0, 0.5),
+            },
+        )
+
+
+def curve(meetings: Sequence[Meeting], budgets: Sequence[float]) -> bytes:
+    """PNG: mean ratios to the best known makespans against the budget, names at the lines."""
+    from matplotlib.figure import Figure
+
+    styles = styles_of(list(meetings[0]["turns"]))
+    of_budget = {budget_s: with_budget(meetings, budget_s) for budget_s in sorted(budgets)}
+    figure = Figure(figsize=(8, 4.4), layout="constrained")
+    axes = figure.add_subplot()
+    known = best_known(meetings)
+    draw_means(axes, of_budget, known, styles)
+    axes.set_title(f"mean makespan / best known, {len(known)} problems", loc="left", fontsize=10)
+    axes.grid(alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
+    label_ends(axes, styles)
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png", dpi=160)
+    return stream.getvalue()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
@@ -452,7 +527,8 @@ def main() -> None:
     parser.add_argument("--stride", type=int, metavar="N", help="every N-th problem only")
     parser.add_argument("--json", type=Path, help="keep what is finished, and go on from there")
     parser.add_argument("--csv", type=Path, help="write one line per problem, budget, contestant")
-    parser.add_argument("--picture", type=Path, help="write a PNG; needs matplotlib")
+    parser.add_argument("--picture", type=Path, help="write a PNG: profiles and mean ratios")
+    parser.add_argument("--curve", type=Path, help="write a PNG: mean ratios against time")
     options = parser.parse_args()
     budgets = options.budgets or list(QUICK_BUDGETS if options.quick else BUDGETS)
     stride = options.stride if options.stride is not None else QUICK_STRIDE if options.quick else 1
@@ -474,6 +550,8 @@ def main() -> None:
         write_text(options.csv, to_csv(record.meetings))
     if options.picture is not None:
         write_bytes(options.picture, picture(record.meetings, budgets))
+    if options.curve is not None:
+        write_bytes(options.curve, curve(record.meetings, budgets))
 
 
 if __name__ == "__main__":

@@ -181,7 +181,8 @@ def test_all_solvers_meet_and_a_finished_contest_is_not_repeated(
     solvers, monkeypatch, capsys, tmp_path
 ):
     few = ["--suites", "paper", "--stride", "8", "--budgets", "0.05", "--json", "runs.json"]
-    first = printed_by("solvers.py", *few, "--picture", "runs.png", cwd=tmp_path)
+    pictures = ["--picture", "runs.png", "--curve", "curve.png"]
+    first = printed_by("solvers.py", *few, *pictures, cwd=tmp_path)
     kept = (tmp_path / "runs.json").read_text()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["solvers.py", *few, "--csv", "runs.csv"])
@@ -199,7 +200,14 @@ def test_all_solvers_meet_and_a_finished_contest_is_not_repeated(
         lines = list(csv.DictReader(stream))
     assert [line["contestant"] for line in lines] == contestants
     assert all(float(line["makespan"]) >= 73 and float(line["seconds"]) > 0 for line in lines)
-    assert (tmp_path / "runs.png").read_bytes().startswith(b"\x89PNG")
+    for name in ("runs.png", "curve.png"):
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_labels_of_lines_stay_apart_and_in_their_order(solvers):
+    placed = solvers.apart([0.9, 0.5, 0.03, 0.02, 0.01], 0.1)
+    assert placed == pytest.approx([0.9, 0.5, 0.2, 0.1, 0.0])
+    assert solvers.apart([1.0, 1.0, 1.0], 0.2) == pytest.approx([1.0, 0.8, 0.6])
 
 
 def test_a_contest_refuses_a_file_of_other_settings(solvers, tmp_path):
