@@ -2,38 +2,72 @@
 
 import configparser
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
+from dagsched_env import Schedule
 from helpers import ROOT
 from helpers.snippets import Block, blocks, run
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PYTHON_BLOCKS = [block for block in blocks(README) if block.language == "python"]
 COMMANDS = [c for block in blocks(README) if block.language == "sh" for c in block.commands]
+OF_PICTURE, OF_SECTIONS = COMMANDS[:3], COMMANDS[3:]
 
 
 def test_the_readme_has_what_it_promises() -> None:
-    assert len(PYTHON_BLOCKS) == 5
-    assert len(COMMANDS) == 6
+    assert len(PYTHON_BLOCKS) == 6
+    assert len(COMMANDS) == 9
+    pictures = re.findall(r"!\[[^\]]+\]\((.+?)\)", README)
+    assert pictures == [
+        "docs/solve_and_heft.png",
+        "docs/makespan_over_time.png",
+        "docs/learning_curve.png",
+    ]
+    assert README.index(pictures[-1]) < README.index("## Install") < README.index("make train ")
 
 
 @pytest.mark.parametrize(
-    "block", PYTHON_BLOCKS, ids=["gymnasium", "maskable_ppo", "policy", "vector", "own_problem"]
+    "block",
+    PYTHON_BLOCKS,
+    ids=["own_file", "gymnasium", "maskable_ppo", "policy", "vector", "own_problem"],
 )
 def test_python_blocks_print_a_result(block: Block, tmp_path: Path) -> None:
+    (trace,) = (ROOT / "dagsched_env" / "data").glob("1000genome-*.json")
+    shutil.copyfile(trace, tmp_path / "workflow.json")
     (command,) = block.commands
     out = run(command, tmp_path)
     assert re.search(r"\d+\.\d+", out.splitlines()[-1])
 
 
 def test_shell_commands_in_their_order(tmp_path: Path) -> None:
-    for command in COMMANDS:
+    for command in OF_SECTIONS:
         assert run(command, tmp_path)
     for name in ("gantt.png", "paper.html"):
         assert (tmp_path / name).stat().st_size > 10_000
+
+
+def test_the_first_picture_shows_what_its_commands_find(tmp_path: Path) -> None:
+    """And the text beside it has the figures; a search on other hardware may end a little apart."""
+    for command in OF_PICTURE:
+        run(command, tmp_path)
+    assert (tmp_path / "solve_and_heft.png").stat().st_size > 10_000
+    heft, solve = (
+        Schedule.from_json((tmp_path / name).read_text(encoding="utf-8")).makespan
+        for name in ("heft.json", "solve.json")
+    )
+    said = re.search(
+        r"HEFT's schedule ends at ([\d.]+), that of `solve` at ([\d.]+): it is\s(\d+) % shorter",
+        README,
+    )
+    assert said is not None
+    said_heft, said_solve, shorter = map(float, said.groups())
+    assert heft == pytest.approx(said_heft, abs=0.05)
+    assert solve == pytest.approx(said_solve, rel=0.02)
+    assert 100 * (1 - solve / heft) == pytest.approx(shorter, abs=2)
 
 
 def test_the_table_of_extras_is_complete() -> None:
