@@ -15,12 +15,12 @@ from helpers.snippets import Block, blocks, run
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PYTHON_BLOCKS = [block for block in blocks(README) if block.language == "python"]
 COMMANDS = [c for block in blocks(README) if block.language == "sh" for c in block.commands]
-OF_PICTURE, OF_SECTIONS = COMMANDS[:3], COMMANDS[3:]
+OF_FILE, OF_PICTURE, OF_SECTIONS = COMMANDS[:1], COMMANDS[1:4], COMMANDS[4:]
 
 
 def test_the_readme_has_what_it_promises() -> None:
     assert len(PYTHON_BLOCKS) == 6
-    assert len(COMMANDS) == 9
+    assert len(COMMANDS) == 10
     pictures = re.findall(r"!\[[^\]]+\]\((.+?)\)", README)
     assert pictures == [
         "docs/solve_and_heft.png",
@@ -30,17 +30,31 @@ def test_the_readme_has_what_it_promises() -> None:
     assert README.index(pictures[-1]) < README.index("## Install") < README.index("make train ")
 
 
+def workflow_file(folder: Path) -> None:
+    """Put the reader's file there: a recorded workflow."""
+    (trace,) = (ROOT / "dagsched_env" / "data").glob("1000genome-*.json")
+    shutil.copyfile(trace, folder / "workflow.json")
+
+
 @pytest.mark.parametrize(
     "block",
     PYTHON_BLOCKS,
     ids=["own_file", "gymnasium", "maskable_ppo", "policy", "vector", "own_problem"],
 )
 def test_python_blocks_print_a_result(block: Block, tmp_path: Path) -> None:
-    (trace,) = (ROOT / "dagsched_env" / "data").glob("1000genome-*.json")
-    shutil.copyfile(trace, tmp_path / "workflow.json")
+    workflow_file(tmp_path)
     (command,) = block.commands
     out = run(command, tmp_path)
     assert re.search(r"\d+\.\d+", out.splitlines()[-1])
+
+
+def test_a_file_is_solved_in_one_command(tmp_path: Path) -> None:
+    workflow_file(tmp_path)
+    (command,) = OF_FILE
+    out = run(command, tmp_path)
+    assert re.search(r"^lower bound +346\.4", out, re.MULTILINE)
+    for name in ("schedule.json", "chart.html"):
+        assert (tmp_path / name).stat().st_size > 1000
 
 
 def test_shell_commands_in_their_order(tmp_path: Path) -> None:
