@@ -4,7 +4,7 @@ In reading order:
 
 - ``result``: what a solve reports while it runs, and in the end;
 - ``best``: the best schedule so far, and whether the solve is over; shared by threads;
-- ``lists``: the list schedulers, fastest first, as far as the time goes;
+- ``lists``: the list schedulers, those first that pay most, as far as the time goes;
 - ``entrants``: annealings, descents from many starts, a genetic algorithm;
 - ``race``: the entrants in heats and a final;
 - ``threads``: races side by side;
