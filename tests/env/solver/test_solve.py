@@ -199,7 +199,7 @@ from dagsched_env.solver import solve
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell says "&"
 shown = []
 def tell(finding, bound):
-    if finding.found_by == "annealing" and not shown:
+    if finding.found_by in {"annealing", "descents", "genetic"} and not shown:
         shown.append(print("here", flush=True))
 instance = problem(60, 4)
 result = solve(instance, budget_s=3600.0, threads=2, callback=tell)
