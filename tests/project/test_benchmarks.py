@@ -92,7 +92,7 @@ def test_the_rival_grows_the_same_tree(rival, instance, best_weight, layout):
 
 @pytest.mark.slow
 def test_the_benchmark_measures_both(tmp_path):
-    minimal = ["--simulations", "40", "--rounds", "1", "--instances", "1", "--actors", "2"]
+    minimal = ["--simulations", "10", "--rounds", "1", "--instances", "1", "--actors", "2"]
     printed = printed_by("manager_search.py", *minimal, cwd=tmp_path)
     rows = re.findall(r"^(shared tree|rival[\w, ]*?) +([\d.]+) +(\d+)$", printed, re.MULTILINE)
     assert [name for name, *_ in rows] == [

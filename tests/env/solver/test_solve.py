@@ -72,12 +72,12 @@ def test_it_is_shorter_than_annealing_with_as_many_moves() -> None:
 
 
 def test_a_small_problem_is_proved_optimal() -> None:
-    for seed in range(3):
-        instance = problem(9, 3, seed)
-        result = solve(instance, budget_s=30.0)
+    for seed in range(2):
+        instance = problem(8, 3, seed)
+        result = solve(instance, budget_s=8.0)
         check(instance, result)
         assert result.optimal
-        assert result.elapsed_s < 30.0
+        assert result.elapsed_s < 8.0
         assert result.makespan == pytest.approx(exact.solve(instance).schedule.makespan)
 
 

@@ -109,9 +109,14 @@ def just_started(pool: OpenPool, rng: np.random.Generator) -> int:
     return one_of(sorted(set(children(pool)) - set(before)) or living(pool), rng)
 
 
+def freeze(pool: OpenPool, pid: int, condition: Callable[[], bool]) -> None:
+    """Stop a process while ``condition()`` holds, or when the search is over."""
+    assert freeze_when(pid, lambda: condition() or pool.tree(0).finished)
+
+
 def holding_the_lock(pool: OpenPool, rng: np.random.Generator) -> int:
     actor, pid = an_actor(pool, rng)
-    assert freeze_when(pid, lambda: is_writing(pool, actor))
+    freeze(pool, pid, lambda: is_writing(pool, actor))
     return pid
 
 
@@ -122,13 +127,13 @@ def waiting(pool: OpenPool) -> list[int]:
 
 def waiting_for_an_answer(pool: OpenPool, rng: np.random.Generator) -> int:
     actor, pid = an_actor(pool, rng)
-    assert freeze_when(pid, lambda: actor in waiting(pool))
+    freeze(pool, pid, lambda: actor in waiting(pool))
     return pid
 
 
 def answering(pool: OpenPool, rng: np.random.Generator) -> int:
     (pid,) = pool.worker_pids()
-    assert freeze_when(pid, lambda: bool(waiting(pool)))
+    freeze(pool, pid, lambda: bool(waiting(pool)))
     return pid
 
 
