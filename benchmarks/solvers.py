@@ -16,33 +16,29 @@ published reference and of everything found here.
 
 import argparse
 import csv
-import gc
-import importlib.util
 import io
-import json
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypedDict
 
 import numpy as np
-import torch
-from problems import draw
-from rival import RIVALS
+from contest_pictures import curve, picture
+from contestants import EXACT, OURS, PORTFOLIO, contestants, get_ready
+from meetings import (
+    Meeting,
+    Record,
+    best_known,
+    best_of_rivals,
+    makespans,
+    mean_to_known,
+    overruns,
+    rotated,
+    take_turn,
+    with_budget,
+)
 
-import aerl_trainer
-from dagsched_env import Instance, exact, solver, suites
+from dagsched_env import Instance, suites
 from dagsched_env.compare import count_wins, ratios, wilcoxon_p
 from dagsched_env.io.atomic import write_bytes, write_text
-from dagsched_env.schedule import Schedule
-from dagsched_env.schedulers import (
-    annealing,
-    best_of_portfolio,
-    genetic,
-    hill_climbing,
-    noisy_heft,
-)
-from dagsched_env.suites.recipes import renamed
 
 SUITES = ("test", "structured", "workflows", "jobshop")
 BUDGETS, QUICK_BUDGETS = (0.1, 1.0, 10.0), (0.1, 1.0)
@@ -50,90 +46,7 @@ QUICK_STRIDE = 3
 STRIDES = {"test": 3}
 """Every how many-th problem of a large suite takes part at all."""
 MAX_TASKS = 1000
-WIDEST = 1.25
-"""Right end of the performance profiles."""
-LABEL_GAP = 0.058
-"""Least distance of two labels at the ends of lines, in heights of the picture."""
 COLUMNS = ("solve / rival", "problems", "mean", "worst", "wins/ties/losses", "p", "time / budget")
-OURS, PORTFOLIO, EXACT = "solve", "portfolio", "cp_sat"
-VARIANTS = ("solve_env", "solve_untrained")
-"""Of ``solve``: no rivals."""
-
-Solver = Callable[[Instance, float], tuple[Schedule, bool]]
-"""Problem and budget (s) → its schedule, and whether that is proved optimal."""
-
-
-class Turn(TypedDict):
-    """What one contestant did on one problem."""
-
-    makespan: float
-    seconds: float
-    """Wall time."""
-    cpu_seconds: float
-    proved: bool
-
-
-class Meeting(TypedDict):
-    """The turns of all contestants on one problem with one budget."""
-
-    problem: str
-    """Suite and name."""
-    budget_s: float
-    reference: float | None
-    """The published makespan, if there is one."""
-    turns: dict[str, Turn]
-
-
-def contestants() -> dict[str, Solver]:
-    """Name → solver, those that are installed."""
-    found: dict[str, Solver] = {
-        PORTFOLIO: lambda instance, _: (best_of_portfolio(instance), False),
-        "noisy_heft": searcher(noisy_heft),
-        "hill_climbing": searcher(hill_climbing),
-        "annealing": searcher(annealing),
-        "annealing_same_moves": searcher(annealing, **RIVALS["same-moves"]),
-        "genetic": searcher(genetic),
-        EXACT: cp_sat,
-        "solve_env": anytime(solver.solve),
-        "solve_untrained": anytime(aerl_trainer.solve, checkpoint=None),
-        OURS: anytime(aerl_trainer.solve, checkpoint="auto"),
-    }
-    if importlib.util.find_spec("ortools") is None:
-        del found[EXACT]
-    return found
-
-
-def searcher(scheduler: Callable[..., Schedule], **options: Any) -> Solver:
-    """A scheduler that searches for as long as its budget."""
-
-    def run(instance: Instance, budget_s: float) -> tuple[Schedule, bool]:
-        return scheduler(instance, budget_s=budget_s, **options), False
-
-    return run
-
-
-def anytime(solve: Callable[..., solver.SolveResult], **options: Any) -> Solver:
-    """A ``solve`` of one of the packages."""
-
-    def run(instance: Instance, budget_s: float) -> tuple[Schedule, bool]:
-        result = solve(instance, budget_s=budget_s, **options)
-        return result.schedule, result.optimal
-
-    return run
-
-
-def cp_sat(instance: Instance, budget_s: float) -> tuple[Schedule, bool]:
-    """CP-SAT with one worker."""
-    result = exact.solve(instance, time_limit_s=budget_s, workers=1)
-    return result.schedule, result.optimal
-
-
-def get_ready(solvers: dict[str, Solver]) -> None:
-    """Load all kernels and policies, as in a process that has solved before; keep to one core."""
-    torch.set_num_threads(1)
-    for n in (12, 100):
-        for solve in solvers.values():
-            solve(draw(n, 4, 1.0), 0.1)
 
 
 def entries(chosen: Sequence[str], stride: int) -> Iterator[tuple[str, Instance, float | None]]:
@@ -151,67 +64,6 @@ def entries(chosen: Sequence[str], stride: int) -> Iterator[tuple[str, Instance,
             published = known is not None and known.fingerprint == instance.fingerprint
             if instance.n_tasks <= MAX_TASKS:
                 yield f"{suite}/{name}", instance, known.makespan if known and published else None
-
-
-def take_turn(solve: Solver, instance: Instance, budget_s: float) -> Turn:
-    """One contestant's time, and its schedule after a check.
-
-    Args:
-        solve: the contestant.
-        instance: of which it gets a copy, because a problem keeps what has been computed from it.
-        budget_s: its wall time (s).
-    """
-    copy = renamed(instance, instance.name or "")
-    gc.collect()  # what an earlier contestant has left, too
-    cpu, wall = time.process_time(), time.perf_counter()
-    schedule, proved = solve(copy, budget_s)
-    seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
-    schedule.validate(instance)
-    return Turn(
-        makespan=float(schedule.makespan),
-        seconds=seconds,
-        cpu_seconds=cpu_seconds,
-        proved=bool(proved),
-    )
-
-
-def rotated(names: Sequence[str], start: int) -> list[str]:
-    """The same names from another one on."""
-    start %= len(names)
-    return [*names[start:], *names[:start]]
-
-
-class Record:
-    """The finished meetings, in a file if there is one.
-
-    Args:
-        path: of the file; None keeps them in memory only.
-        settings: of this run.
-
-    Raises:
-        ValueError: the file is of other settings.
-    """
-
-    def __init__(self, path: Path | None, settings: dict[str, Any]) -> None:
-        self._path = path
-        self._settings = settings
-        self.meetings: list[Meeting] = []
-        if path is not None and path.exists():
-            content = json.loads(path.read_text())
-            if content["settings"] != settings:
-                raise ValueError(f"{path} holds a run of other settings: take another file")
-            self.meetings = content["meetings"]
-
-    def has(self, problem: str, budget_s: float) -> bool:
-        """This meeting is finished."""
-        return any((m["problem"], m["budget_s"]) == (problem, budget_s) for m in self.meetings)
-
-    def keep(self, meeting: Meeting) -> None:
-        """Add it."""
-        self.meetings.append(meeting)
-        if self._path is not None:
-            content = {"settings": self._settings, "meetings": self.meetings}
-            write_text(self._path, json.dumps(content))
 
 
 def play(record: Record, chosen: Sequence[str], budgets: Sequence[float], stride: int) -> None:
@@ -244,50 +96,6 @@ def play(record: Record, chosen: Sequence[str], budgets: Sequence[float], stride
             )
         )
         print(f"{problem}, {budget_s:g} s", flush=True)
-
-
-def with_budget(meetings: Sequence[Meeting], budget_s: float) -> list[Meeting]:
-    """Those of one budget."""
-    return [meeting for meeting in meetings if meeting["budget_s"] == budget_s]
-
-
-def makespans(meetings: Sequence[Meeting], name: str) -> list[float]:
-    """Of a contestant."""
-    return [meeting["turns"][name]["makespan"] for meeting in meetings]
-
-
-def best_of_rivals(meeting: Meeting) -> float:
-    """The shortest makespan of all but ``solve`` and its variants."""
-    ours = (OURS, *VARIANTS)
-    return min(turn["makespan"] for name, turn in meeting["turns"].items() if name not in ours)
-
-
-def best_known(meetings: Sequence[Meeting]) -> dict[str, float]:
-    """Problem → the shortest makespan of the reference and of all contestants and budgets."""
-    known: dict[str, float] = {}
-    for meeting in meetings:
-        found = [turn["makespan"] for turn in meeting["turns"].values()]
-        reference = [] if meeting["reference"] is None else [meeting["reference"]]
-        before = [known[meeting["problem"]]] if meeting["problem"] in known else []
-        known[meeting["problem"]] = min(found + reference + before)
-    return known
-
-
-def mean_to_known(meetings: Sequence[Meeting], known: dict[str, float], name: str) -> float:
-    """Mean of a contestant's makespan / the best known one.
-
-    Args:
-        meetings: of one budget.
-        known: problem → best known makespan.
-        name: of the contestant.
-    """
-    of_problems = [known[meeting["problem"]] for meeting in meetings]
-    return float(np.mean(ratios(makespans(meetings, name), of_problems)))
-
-
-def overruns(meetings: Sequence[Meeting], name: str) -> list[float]:
-    """Wall time / budget of a contestant."""
-    return [meeting["turns"][name]["seconds"] / meeting["budget_s"] for meeting in meetings]
 
 
 def row(label: str, ours: Sequence[float], theirs: Sequence[float], times: Sequence[float]) -> str:
@@ -376,144 +184,6 @@ def to_csv(meetings: Sequence[Meeting]) -> str:
         place = [*meeting["problem"].split("/", 1), meeting["budget_s"]]
         for name, turn in meeting["turns"].items():
             writer.writerow([*place, name, *turn.values()])
-    return stream.getvalue()
-
-
-def styles_of(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Name → how its line looks; ``solve`` stands out."""
-    rivals = [name for name in names if name != OURS]
-    styles: dict[str, dict[str, Any]] = {
-        name: {"color": f"C{i}", "lw": 1.4, "ls": ("-", "--", ":")[i % 3], "label": name}
-        for i, name in enumerate(rivals)
-    }
-    return {**styles, OURS: {"color": "black", "lw": 2.4, "ls": "-", "label": OURS}}
-
-
-def draw_profiles(axes: Any, meetings: Sequence[Meeting], styles: dict[str, Any]) -> None:
-    """Share of the problems on which each contestant is within a factor of the best one.
-
-    Args:
-        axes: of matplotlib.
-        meetings: of one budget.
-        styles: name → how its line looks.
-    """
-    best = [min(turn["makespan"] for turn in m["turns"].values()) for m in meetings]
-    for name, style in styles.items():
-        factors = np.sort(ratios(makespans(meetings, name), best))
-        shares = np.arange(len(factors) + 1) / len(factors)
-        ends = max(factors[-1], WIDEST)
-        axes.step([1.0, *factors, ends], [*shares, 1.0], where="post", **style)
-    axes.set_xlabel("makespan / best of all contestants")
-    axes.set_xlim(1.0 - 0.01 * (WIDEST - 1.0), WIDEST)
-    axes.set_ylim(0.0, 1.02)
-
-
-def draw_means(
-    axes: Any,
-    of_budget: dict[float, list[Meeting]],
-    known: dict[str, float],
-    styles: dict[str, Any],
-) -> None:
-    """Mean ratio of each contestant to the best known makespan, against the budget.
-
-    Args:
-        axes: of matplotlib.
-        of_budget: budget (s) → its meetings.
-        known: problem → best known makespan.
-        styles: name → how its line looks.
-    """
-    for name, style in styles.items():
-        means = [mean_to_known(meetings, known, name) for meetings in of_budget.values()]
-        axes.plot(list(of_budget), means, marker="o", ms=4, **style)
-    axes.set_title("mean makespan / best known", loc="left", fontsize=10)
-    axes.set_xlabel("seconds for each problem, one core")
-    axes.set_xscale("log")
-    axes.set_xticks(list(of_budget), [f"{budget_s:g}" for budget_s in of_budget])
-    axes.minorticks_off()
-
-
-def picture(meetings: Sequence[Meeting], budgets: Sequence[float]) -> bytes:
-    """PNG: performance profiles of each budget, and mean ratios to the best known makespans."""
-    from matplotlib.figure import Figure
-
-    styles = styles_of(list(meetings[0]["turns"]))
-    of_budget = {budget_s: with_budget(meetings, budget_s) for budget_s in sorted(budgets)}
-    figure = Figure(figsize=(4 * (len(budgets) + 1), 4.6), layout="constrained")
-    *panels, last = figure.subplots(1, len(budgets) + 1)
-    for axes, (budget_s, chosen) in zip(panels, of_budget.items(), strict=True):
-        draw_profiles(axes, chosen, styles)
-        axes.set_title(f"share of problems, {budget_s:g} s", loc="left", fontsize=10)
-    draw_means(last, of_budget, best_known(meetings), styles)
-    for axes in (*panels, last):
-        axes.grid(alpha=0.25)
-    figure.legend(*last.get_legend_handles_labels(), loc="outside lower center", ncols=5)
-    stream = io.BytesIO()
-    figure.savefig(stream, format="png", dpi=110)
-    return stream.getvalue()
-
-
-def apart(heights: Sequence[float], gap: float) -> list[float]:
-    """Heights of labels: the given ones, moved until none is too close to the next.
-
-    Args:
-        heights: from the top down, in [0, 1].
-        gap: least distance.
-    """
-    placed = list(heights)
-    for i in range(1, len(placed)):
-        placed[i] = min(placed[i], placed[i - 1] - gap)
-    placed[-1] = max(placed[-1], 0.0)
-    for i in reversed(range(len(placed) - 1)):
-        placed[i] = max(placed[i], placed[i + 1] + gap)
-    return placed
-
-
-def label_ends(axes: Any, styles: dict[str, Any]) -> None:
-    """Names beside the right ends of the lines.
-
-    Args:
-        axes: of matplotlib; its lines have the names as labels.
-        styles: name → how its line looks.
-    """
-    ends = {line.get_label(): line.get_ydata()[-1] for line in axes.lines}
-    names = sorted(ends, key=lambda name: -ends[name])
-    to_axes = axes.transData + axes.transAxes.inverted()
-    heights = [to_axes.transform((1.0, ends[name]))[1] for name in names]
-    x = to_axes.transform((max(axes.lines[0].get_xdata()), 1.0))[0]
-    for name, height, placed in zip(names, heights, apart(heights, LABEL_GAP), strict=True):
-        axes.annotate(
-            name,
-            (x, height),
-            xytext=(1.05, placed),
-            xycoords="axes fraction",
-            textcoords="axes fraction",
-            va="center",
-            weight="bold" if name == OURS else "normal",
-            arrowprops={
-                "arrowstyle": "-",
-                "color": styles[name]["color"],
-                "linewidth": 0.8,
-                "relpos": (0.0, 0.5),
-            },
-        )
-
-
-def curve(meetings: Sequence[Meeting], budgets: Sequence[float]) -> bytes:
-    """PNG: mean ratios to the best known makespans against the budget, names at the lines."""
-    from matplotlib.figure import Figure
-
-    styles = styles_of(list(meetings[0]["turns"]))
-    of_budget = {budget_s: with_budget(meetings, budget_s) for budget_s in sorted(budgets)}
-    figure = Figure(figsize=(8, 4.4), layout="constrained")
-    axes = figure.add_subplot()
-    known = best_known(meetings)
-    draw_means(axes, of_budget, known, styles)
-    axes.set_title(f"mean makespan / best known, {len(known)} problems", loc="left", fontsize=10)
-    axes.grid(alpha=0.25)
-    axes.spines[["top", "right"]].set_visible(False)
-    label_ends(axes, styles)
-    stream = io.BytesIO()
-    figure.savefig(stream, format="png", dpi=160)
     return stream.getvalue()
 
 

