@@ -26,6 +26,7 @@ import torch
 from safetensors import SafetensorError
 
 from dagsched_env.errors import DAGSchedError
+from dagsched_env.io.atomic import write_new
 
 __all__ = [
     "Checkpoint",
@@ -92,7 +93,7 @@ def save(
         _remove(fresh)
         fresh.mkdir()
         for name, content in contents.items():
-            _write_synced(fresh / name, content)
+            write_new(fresh / name, content)
         _sync_directory(fresh)
         if directory.exists():
             directory.rename(old)
@@ -298,13 +299,6 @@ def _read_checked(path: Path, size: int, digest: str) -> bytes:
     if hashlib.sha256(content).hexdigest() != digest:
         raise CheckpointError(f"{path}: altered: its digest is not the one in {MANIFEST}")
     return content
-
-
-def _write_synced(path: Path, content: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _sync_directory(path: Path) -> None:

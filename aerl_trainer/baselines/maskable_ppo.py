@@ -13,11 +13,11 @@ seen no such graph in training.
 import contextlib
 import dataclasses
 import json
-import os
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from io import BytesIO
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -38,7 +38,7 @@ from dagsched_env.compare import Row, compare, format_table, summarise
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.instance import Instance
-from dagsched_env.io.atomic import write_text
+from dagsched_env.io.atomic import write_bytes, write_text
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import best_of_portfolio, heft
 
@@ -160,9 +160,9 @@ def train(
     watch = Watch(60.0 * minutes, console or Console())
     with _signals_to(watch.interrupt):
         model.learn(UNLIMITED, callback=watch, tb_log_name="maskable_ppo")
-    temporary = run_dir / ".model.new.zip"
-    model.save(temporary)
-    os.replace(temporary, run_dir / "model.zip")
+    archive = BytesIO()
+    model.save(archive)
+    write_bytes(run_dir / "model.zip", archive.getvalue())
     return model
 
 

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from dagsched_env.errors import DAGSchedError
+from dagsched_env.io.atomic import naming
 
 __all__ = ["MetricsLog", "read_metrics"]
 
@@ -52,15 +53,17 @@ class MetricsLog:
                 ``**dataclasses.asdict(report)``.
         """
         record = _plain({"kind": kind, "step": step, "time_s": time_s, **values})
-        self._file.write(json.dumps(record, allow_nan=False) + "\n")
-        self._file.flush()
+        with naming(self._file.name):
+            self._file.write(json.dumps(record, allow_nan=False) + "\n")
+            self._file.flush()
         if self._writer is not None:
             for name, value in _scalars(_plain(values)):
                 self._writer.add_scalar(f"{kind}/{name}", value, step)
 
     def close(self) -> None:
         """Finish both outputs."""
-        self._file.close()
+        with naming(self._file.name):
+            self._file.close()
         if self._writer is not None:
             self._writer.close()
 

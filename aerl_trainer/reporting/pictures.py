@@ -1,7 +1,7 @@
 """Pictures of a run."""
 
 import itertools
-import os
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from aerl_trainer.records import SAMPLES
 from aerl_trainer.reporting.metrics import read_metrics
+from dagsched_env.io.atomic import write_bytes
 from dagsched_env.kernels.arrays import Floats
 
 if TYPE_CHECKING:
@@ -69,9 +70,9 @@ def learning_curve(metrics_path: Path, out_png: Path) -> Path:
     bottom.set_xlabel("steps")
     # Above the axes, where it hides no curve.
     figure.legend(loc="outside upper center", ncols=3, fontsize=8, edgecolor="none")
-    temporary = out_png.with_name(f".{out_png.name}.new")
-    figure.savefig(temporary, format="png", dpi=120)
-    os.replace(temporary, out_png)
+    picture = BytesIO()
+    figure.savefig(picture, format="png", dpi=120)
+    write_bytes(out_png, picture.getvalue())
     return out_png
 
 

@@ -14,6 +14,7 @@ import tomli_w
 
 from aerl_trainer import config as settings
 from dagsched_env.errors import DAGSchedError
+from dagsched_env.io.atomic import write_text
 
 __all__ = ["RunDirectory", "system_info"]
 
@@ -63,8 +64,8 @@ class RunDirectory:
         try:
             for directory in (self.path, self.tensorboard, self.logs, self.checkpoints):
                 directory.mkdir(parents=True, exist_ok=True)
-            _write(self.system_file, json.dumps(system_info(), indent=2) + "\n")
-            _write(self.config_file, tomli_w.dumps(settings.to_dict(config)))
+            write_text(self.system_file, json.dumps(system_info(), indent=2) + "\n")
+            write_text(self.config_file, tomli_w.dumps(settings.to_dict(config)))
         except OSError as error:
             raise DAGSchedError(f"{error.filename or self.path}: {error.strerror}") from None
 
@@ -76,7 +77,7 @@ class RunDirectory:
         """
         try:
             record = json.loads(self.system_file.read_text(encoding="utf-8"))
-            _write(self.system_file, json.dumps({**record, name: value}, indent=2) + "\n")
+            write_text(self.system_file, json.dumps({**record, name: value}, indent=2) + "\n")
         except (OSError, ValueError) as error:
             raise DAGSchedError(f"{self.system_file}: {error}") from None
 
@@ -115,9 +116,3 @@ def _git_commit(directory: Path) -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip() or None
-
-
-def _write(path: Path, text: str) -> None:
-    temporary = path.with_name(f".{path.name}.new")
-    temporary.write_text(text, encoding="utf-8")
-    os.replace(temporary, path)

@@ -61,6 +61,8 @@ def check_instance_output(option: str, path: str | Path, format: str | None = No
 
 
 def _check_folder(option: str, path: Path) -> None:
+    if path.is_symlink() and not _is_device(path):
+        path = Path(os.path.realpath(path))  # what the link names is written
     folder = path.parent
     if not folder.is_dir():
         raise DAGSchedError(

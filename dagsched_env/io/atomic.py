@@ -1,14 +1,27 @@
-"""Files and directories that appear whole or not at all."""
+"""Files and directories that appear whole or not at all.
+
+All are written under a temporary name beside their place, and renamed. Nobody can guess that name
+or have put a link there, and no two writers share it, be they processes or threads. Where the place
+is a link, the link stays, and what it names is replaced.
+"""
 
 import os
+import secrets
 import shutil
-from collections.abc import Collection, Mapping
+import threading
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 
 from dagsched_env.errors import DAGSchedError
 
-__all__ = ["write_bytes", "write_folder", "write_text"]
+__all__ = ["naming", "write_bytes", "write_folder", "write_new", "write_text"]
+
+NAME_LETTERS = 32
+"""So many letters of a name are part of the temporary one, which must not become too long."""
+
+_swapping = threading.Lock()
 
 
 def write_text(path: str | PathLike[str], text: str) -> None:
@@ -22,21 +35,21 @@ def write_bytes(path: str | PathLike[str], content: bytes) -> None:
     A device or a pipe is written to directly: renaming would replace it.
 
     Raises:
-        OSError: the file cannot be written; an old file at ``path`` is unchanged.
+        OSError: the file cannot be written; it names ``path``, and an old file there is unchanged.
     """
     target = Path(path)
-    if target.exists() and not target.is_file():
-        target.write_bytes(content)
-        return
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        _write_synced(temporary, content)
-        os.replace(temporary, target)
-    except BaseException as error:
-        temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            error.filename, error.filename2 = str(target), None
-        raise
+    with naming(target):
+        if target.exists() and not target.is_file():
+            target.write_bytes(content)
+            return
+        target = _place(target)
+        temporary = _beside(target, "tmp")
+        try:
+            write_new(temporary, content)
+            os.replace(temporary, target)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
 
 
 def write_folder(
@@ -56,35 +69,82 @@ def write_folder(
         DAGSchedError: something else is at ``path``.
         OSError: the directory cannot be written; an old one at ``path`` is unchanged.
     """
-    target = Path(path)
-    if target.exists() and not target.is_dir():
-        raise DAGSchedError(f"{target} is not a directory: remove it, or choose another name")
-    exists = target.exists()
-    strangers = sorted(set(os.listdir(target)) - set(replaceable)) if exists else []
-    if strangers:
-        raise DAGSchedError(f"{target} holds {strangers[0]!r} too: choose another directory")
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    old = target.with_name(f".{target.name}.{os.getpid()}.old")
-    try:
-        temporary.mkdir()
-        for name, text in files.items():
-            _write_synced(temporary / name, text.encode())
-        if exists:
-            os.rename(target, old)
-        os.rename(temporary, target)
-    except BaseException as error:
-        if old.exists() and not target.exists():
-            os.rename(old, target)
-        shutil.rmtree(temporary, ignore_errors=True)
-        if isinstance(error, OSError):
-            error.filename, error.filename2 = str(target), None
-        raise
-    if exists:
-        shutil.rmtree(old)
+    target = _place(Path(path))
+    with naming(path):
+        temporary = _beside(target, "tmp")
+        try:
+            with _swapping:
+                _check_replaceable(target, path, replaceable)
+            temporary.mkdir()
+            for name, text in files.items():
+                write_new(temporary / name, text.encode())
+            with _swapping:
+                _check_replaceable(target, path, replaceable)
+                _swap(temporary, target)
+        except BaseException:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise
 
 
-def _write_synced(path: Path, content: bytes) -> None:
-    with path.open("wb") as stream:
+def write_new(path: Path, content: bytes) -> None:
+    """Write a file that is not there yet, and sync it.
+
+    Raises:
+        OSError: the file cannot be written, or there is something, be it a link; it names ``path``.
+    """
+    with naming(path), path.open("xb") as stream:
         stream.write(content)
         stream.flush()
         os.fsync(stream.fileno())
+
+
+@contextmanager
+def naming(path: str | PathLike[str]) -> Iterator[None]:
+    """An ``OSError`` within names this file, and no temporary one: that of a full disk has none."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None:  # else the message is all that it has, and would be lost
+            error.filename, error.filename2 = str(path), None
+        raise
+
+
+def _place(path: Path) -> Path:
+    """The path, or what it is a link to."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
+def _beside(target: Path, suffix: str) -> Path:
+    """A name in the same directory that is not in use and that nobody can foresee."""
+    return target.with_name(f".{target.name[:NAME_LETTERS]}.{secrets.token_hex(8)}.{suffix}")
+
+
+def _check_replaceable(
+    target: Path, path: str | PathLike[str], replaceable: Collection[str]
+) -> None:
+    """Raise a DAGSchedError where the target is no directory, or holds other files too."""
+    if not target.exists():
+        return
+    if not target.is_dir():
+        raise DAGSchedError(f"{path} is not a directory: remove it, or choose another name")
+    strangers = sorted(set(os.listdir(target)) - set(replaceable))
+    if strangers:
+        raise DAGSchedError(f"{path} holds {strangers[0]!r} too: choose another directory")
+
+
+def _swap(fresh: Path, target: Path) -> None:
+    """Rename a directory to ``target``, and remove what was there."""
+    if not target.exists():
+        os.rename(fresh, target)
+        return
+    old = _beside(target, "old")
+    try:
+        os.rename(target, old)
+        os.rename(fresh, target)
+    except BaseException:
+        if target.exists():  # the old one, or that of another process, which has been faster
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            os.rename(old, target)
+        raise
+    shutil.rmtree(old)

@@ -1,11 +1,12 @@
 """Common parts of all matplotlib pictures: colours, an empty figure, text, writing a file."""
 
-import os
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dagsched_env.errors import DAGSchedError, MissingExtraError
+from dagsched_env.io.atomic import write_bytes
 from dagsched_env.render.labels import UNPRINTABLE, elide, printable
 
 if TYPE_CHECKING:
@@ -95,12 +96,7 @@ def save_figure(draw: Callable[[], "Figure"], path: str | Path) -> Path:
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise DAGSchedError(f"{path}: the suffix is {suffix!r}, not one of {', '.join(SUFFIXES)}")
-    figure = draw()
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        figure.savefig(temporary, format=suffix[1:], dpi=FILE_DPI)
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    picture = BytesIO()
+    draw().savefig(picture, format=suffix[1:], dpi=FILE_DPI)
+    write_bytes(path, picture.getvalue())
     return path

@@ -272,7 +272,7 @@ def test_failed_save_keeps_the_old_one(tmp_path: Path, monkeypatch: pytest.Monke
         raise OSError(28, "No space left on device", str(path))
 
     with monkeypatch.context() as patch:
-        patch.setattr(checkpoint, "_write_synced", disk_full)
+        patch.setattr(checkpoint, "write_new", disk_full)
         with pytest.raises(CheckpointError, match="No space left on device"):
             save(tmp_path / "last", 2)
     assert checkpoint.load(tmp_path / "last").state["version"] == 1
