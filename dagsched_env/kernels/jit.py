@@ -5,7 +5,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 
-from dagsched_env.kernels.machine_code import keep_in_temporary_directory
+from dagsched_env.kernels.machine_code import keep
 
 __all__ = ["borrowing", "embedded", "inlined", "kernel", "summing"]
 
@@ -59,11 +59,6 @@ def summing(function: Function) -> Function:
 
 def _compiled(function: Function, **options: Any) -> Function:
     """Compile on first call; the machine code is kept on disk, wherever that is possible."""
-    try:
-        return cast(Function, numba.njit(cache=True, **options)(function))
-    except RuntimeError:  # neither the folder of the kernel nor the home can be written
-        try:
-            keep_in_temporary_directory()
-        except OSError:
-            return cast(Function, numba.njit(**options)(function))
-        return cast(Function, numba.njit(cache=True, **options)(function))
+    compiled = numba.njit(**options)(function)
+    keep(compiled)
+    return cast(Function, compiled)

@@ -1,17 +1,76 @@
-"""Where machine code is kept when neither the package nor the home can be written.
+"""Where machine code of kernels is kept, so that it is compiled once.
 
-Numba keeps it beside the kernels, or else in the user's home, and raises where it can do neither.
-Then a temporary directory serves.
+Numba keeps it beside the kernels, or else in the user's home; where neither can be written, a
+temporary directory serves. Whatever happens to the files, a kernel computes what its source says:
+what cannot be read is compiled again, and what cannot be written is compiled by every process.
 """
 
+import contextlib
 import os
+import secrets
 import stat
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numba
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 
-__all__ = ["keep_in_temporary_directory"]
+__all__ = ["keep", "keep_in_temporary_directory"]
+
+CONFIG: Any = numba.config
+
+
+class _Files(IndexDataCacheFile):
+    """An index with the name of a file for each signature; several processes write them at once.
+
+    Numba gives out the same name in two of them, and so one signature can get the machine code of
+    another. Here no name comes twice, and a file is whole before the index names it. At worst an
+    index loses an entry, which is compiled again.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        name = self._data_name(secrets.randbits(64))
+        self._save_data(name, data)
+        self._save_index({**self._load_index(), key: name})
+
+    def _load_index(self) -> dict[Any, str]:
+        with contextlib.suppress(Exception):  # a damaged file makes the reader raise anything
+            return dict(super()._load_index())
+        return {}
+
+
+class _Cache(FunctionCache):
+    """A cache of one kernel that never makes a call of it fail."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        stamp = self._impl.locator.get_source_stamp()
+        self._cache_file = _Files(self.cache_path, self._impl.filename_base, stamp)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        with contextlib.suppress(Exception):
+            return super().load_overload(sig, target_context)
+        return None  # it is compiled
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with contextlib.suppress(OSError):  # a full disk, or a directory that is read-only by now
+            super().save_overload(sig, data)
+
+
+def keep(kernel: Any) -> None:
+    """From now on the machine code of a kernel is kept on disk, wherever that is possible."""
+    if not hasattr(kernel, "_cache"):
+        return  # compilation is switched off
+    with contextlib.suppress(OSError, RuntimeError):
+        if not (CONFIG.CACHE_DIR or _has_home()):
+            keep_in_temporary_directory()
+        try:
+            kernel._cache = _Cache(kernel.py_func)
+        except RuntimeError:  # neither the folder of the kernel nor the home can be written
+            keep_in_temporary_directory()
+            kernel._cache = _Cache(kernel.py_func)
 
 
 def keep_in_temporary_directory() -> None:
@@ -27,7 +86,12 @@ def keep_in_temporary_directory() -> None:
     if not _is_private(path):
         path = Path(tempfile.mkdtemp(prefix="aerl-ds-kernels-"))
     os.environ["NUMBA_CACHE_DIR"] = str(path)  # for child processes
-    setattr(numba.config, "CACHE_DIR", str(path))  # noqa: B010 - numba declares no types of these
+    CONFIG.CACHE_DIR = str(path)
+
+
+def _has_home() -> bool:
+    """Whether the user has a home; without one numba would make a directory "~" in this one."""
+    return os.path.expanduser("~") != "~" or "XDG_CACHE_HOME" in os.environ
 
 
 def _is_private(path: Path) -> bool:

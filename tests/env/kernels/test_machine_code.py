@@ -1,12 +1,16 @@
-"""A package and a home that are read-only: kernels compile once, into a temporary directory."""
+"""Machine code is kept wherever that is possible, and is right whoever else writes it."""
 
+import importlib.util
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
+import numba
+import numpy as np
 import pytest
 
 from dagsched_env.kernels import machine_code
@@ -20,6 +24,18 @@ modules = [vars(m) for name, m in sys.modules.items() if name.startswith("dagsch
 kernels = [x for names in modules for x in names.values() if hasattr(x, "stats")]
 print(sum(len(kernel.stats.cache_hits) for kernel in kernels), numba.config.CACHE_DIR)
 """
+
+TOTAL = """
+from dagsched_env.kernels.jit import kernel
+
+@kernel
+def total(values):
+    result = 0 * values[0]
+    for value in values:
+        result += value
+    return result
+"""
+INTEGERS, REALS = np.array([1, 2, 3]), np.array([0.5, 0.25])
 
 
 @pytest.fixture
@@ -94,3 +110,119 @@ def test_what_others_can_write_is_not_used(tmp_path: Path, monkeypatch: pytest.M
     shutil.rmtree(shared)
     machine_code.keep_in_temporary_directory()
     assert os.environ["NUMBA_CACHE_DIR"] == str(shared)
+
+
+def test_nothing_is_made_for_a_user_without_a_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Numba would make a directory of the name "~" in the one where the user is."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(machine_code.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(machine_code.numba.config, "CACHE_DIR", "")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    source(tmp_path)
+    assert fresh(tmp_path).total(INTEGERS) == 6
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "small.py",
+        f"aerl-ds-kernels-{os.getuid()}",
+    }
+
+
+# -- files that others write, too ------------------------------------------------------------------
+
+
+def source(folder: Path) -> None:
+    """A module with one small kernel."""
+    (folder / "small.py").write_text(TOTAL)
+
+
+def fresh(folder: Path) -> ModuleType:
+    """The module as a new process has it: nothing is compiled or read yet."""
+    spec = importlib.util.spec_from_file_location("small", folder / "small.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def hits(module: ModuleType) -> int:
+    return sum(module.total.stats.cache_hits.values())
+
+
+def cache(folder: Path) -> Path:
+    return folder / "__pycache__"
+
+
+def test_both_have_read_the_index_before_one_writes(tmp_path: Path) -> None:
+    """Numba alone gives the sum of real numbers the machine code of that of integers."""
+    source(tmp_path)
+    first, second = fresh(tmp_path).total, fresh(tmp_path).total
+    for kernel in (first, second):  # what each has read: nothing
+        kernel._cache._cache_file._load_index = dict
+    save_data = first._cache._cache_file._save_data
+    late: list[tuple[object, ...]] = []
+    first._cache._cache_file._save_data = lambda *data: late.append(data) or save_data(*data)
+    assert first(INTEGERS) == 6
+    assert second(REALS) == 0.75
+    save_data(*late[0])  # the first process is slow: this is its last write
+    later = fresh(tmp_path)
+    assert (later.total(REALS), later.total(INTEGERS)) == (0.75, 6)
+
+
+def test_two_cold_processes_at_once(tmp_path: Path) -> None:
+    source(tmp_path)
+    code = "import small, numpy as np; print(small.total(np.array({})))"
+    path = os.pathsep.join((str(tmp_path), str(ROOT)))
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", code.format(array.tolist())],
+            env=os.environ | {"PYTHONPATH": path},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for array in (INTEGERS, REALS)
+    ]
+    assert [process.communicate() for process in processes] == [("6\n", ""), ("0.75\n", "")]
+    later = fresh(tmp_path)
+    assert (later.total(REALS), later.total(INTEGERS)) == (0.75, 6)
+    assert hits(later) >= 1  # an entry may be lost, never be wrong
+
+
+@pytest.mark.parametrize("pattern", ["*.nbi", "*.nbc"])
+@pytest.mark.parametrize("content", [b"", b"\x80\x05damaged", b"cos\nno_such\n."])
+def test_damaged_machine_code_is_compiled_again(
+    tmp_path: Path, pattern: str, content: bytes
+) -> None:
+    source(tmp_path)
+    assert fresh(tmp_path).total(INTEGERS) == 6
+    (damaged,) = cache(tmp_path).glob(pattern)
+    damaged.write_bytes(content)
+    again = fresh(tmp_path)
+    assert (again.total(INTEGERS), hits(again)) == (6, 0)
+    mended = fresh(tmp_path)
+    assert (mended.total(INTEGERS), hits(mended)) == (6, 1)
+
+
+def test_a_disk_that_is_full_by_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source(tmp_path)
+    module = fresh(tmp_path)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    assert module.total(INTEGERS) == 6
+    assert list(cache(tmp_path).glob("*.nb*")) == []
+
+
+def test_without_compilation_nothing_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+    source(tmp_path)
+    assert fresh(tmp_path).total(INTEGERS) == 6
+    assert not list(tmp_path.rglob("*.nb*"))
