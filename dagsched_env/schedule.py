@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from types import NoneType
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +40,8 @@ class Schedule:
     algorithm: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.algorithm, str | None):
+            raise InvalidScheduleError(f"algorithm is {type(self.algorithm).__name__}, not text")
         for name, dtype in (("processor", np.int64), ("start", np.float64), ("finish", np.float64)):
             try:
                 array = np.array(getattr(self, name), dtype=dtype)
@@ -196,22 +199,28 @@ class Schedule:
 
     @classmethod
     def from_json(cls, text: str) -> "Schedule":
-        """Read ``to_json``; raises FormatError or InvalidScheduleError."""
+        """Read ``to_json``.
+
+        Raises:
+            FormatError: not JSON, not this format, or a value of a wrong type; the message names
+                the key.
+            InvalidScheduleError: the lists are not of one length, or the algorithm is no text.
+        """
         try:
             record = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise FormatError(f"not JSON: {error}") from None
         if not isinstance(record, dict) or record.get("format") != JSON_FORMAT:
             raise FormatError(f'no schedule: the top level needs "format": "{JSON_FORMAT}"')
-        if record.get("version") != JSON_VERSION:
-            raise FormatError(f"version {record.get('version')!r} is not {JSON_VERSION}")
-        for key in ("processor", "start", "finish"):
-            if not isinstance(record.get(key), list):
-                raise FormatError(f"key {key!r} is missing or no list")
+        version, makespan = record.get("version"), record.get("makespan", 0.0)
+        if type(version) is not int or version != JSON_VERSION:
+            raise FormatError(f"version {version!r} is not {JSON_VERSION}")
+        if type(makespan) not in (int, float):
+            raise FormatError(f"key 'makespan' is {KINDS[type(makespan)]}, not a number")
         return cls(
-            record["processor"],
-            record["start"],
-            record["finish"],
+            _entries(record, "processor", (int,), "a whole number"),
+            _entries(record, "start", (int, float), "a number"),
+            _entries(record, "finish", (int, float), "a number"),
             algorithm=record.get("algorithm"),
         )
 
@@ -232,3 +241,26 @@ class Schedule:
         from dagsched_env.render import save
 
         return save(self, path, instance)
+
+
+KINDS = {
+    type(None): "null",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    list: "a list",
+    dict: "an object",
+}
+"""Types of JSON values, as messages name them."""
+
+
+def _entries(record: dict[str, Any], key: str, kinds: tuple[type, ...], expected: str) -> Any:
+    """The list of numbers, one per task, at a key; raises FormatError."""
+    values = record.get(key)
+    if not isinstance(values, list):
+        raise FormatError(f"key {key!r} is missing or no list")
+    for i, value in enumerate(values):
+        if type(value) not in kinds:
+            raise FormatError(f"{key}[{i}] is {KINDS[type(value)]}, not {expected}")
+    return values

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command
 from dagsched_env.cli.machines import add_machines, machine_flags, read_problem
-from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
+from dagsched_env.io.source import Source, named
 from dagsched_env.kernels.graph.csr import depths
 from dagsched_env.schedule import Schedule
 
@@ -45,13 +45,9 @@ def read_schedule(path: str, instance: Instance) -> Schedule:
         DAGSchedError: it is no schedule, or breaks a constraint; the message names the file.
         OSError: the file cannot be read.
     """
-    try:
-        schedule = Schedule.from_json(Path(path).read_text(encoding="utf-8"))
+    with named(path):
+        schedule = Schedule.from_json(Source(Path(path)).text)
         schedule.validate(instance)
-    except UnicodeDecodeError:
-        raise DAGSchedError(f"{path}: not UTF-8 text") from None
-    except DAGSchedError as error:
-        raise type(error)(f"{path}: {error}") from None
     return schedule
 
 

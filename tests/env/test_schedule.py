@@ -185,8 +185,31 @@ def test_bad_numbers_in_json() -> None:
             "finish": [1],
         }
     )
-    with pytest.raises(DAGSchedError, match="start is not a list of numbers"):
+    with pytest.raises(FormatError, match=r"start\[0\] is text, not a number"):
         Schedule.from_json(text)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("version", True, "version True is not 1"),
+        ("makespan", "80", "key 'makespan' is text, not a number"),
+        ("algorithm", 3, "algorithm is int, not text"),
+        ("processor", {}, "key 'processor' is missing or no list"),
+        ("processor", [0.5], r"processor\[0\] is a number, not a whole number"),
+        ("processor", ["0"], r"processor\[0\] is text, not a whole number"),
+        ("processor", [True], r"processor\[0\] is true or false, not a whole number"),
+        ("processor", [2**64], "processor is not a list of numbers"),
+        ("start", [None], r"start\[0\] is null, not a number"),
+        ("start", [[0]], r"start\[0\] is a list, not a number"),
+        ("finish", [{}], r"finish\[0\] is an object, not a number"),
+        ("finish", [10**400], "finish is not a list of numbers"),
+    ],
+)
+def test_values_of_a_wrong_type_in_json(key: str, value: object, message: str) -> None:
+    record = json.loads(Schedule([0], [0.0], [1.0], algorithm="mine").to_json())
+    with pytest.raises(DAGSchedError, match=message):
+        Schedule.from_json(json.dumps(record | {key: value}))
 
 
 def test_metrics_of_degenerate_problems() -> None:

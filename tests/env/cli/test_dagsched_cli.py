@@ -100,6 +100,30 @@ def test_schedule_all_writes_the_best(capsys, tmp_path):
     assert schedule.algorithm == min(makespans, key=makespans.get)
 
 
+WRONG = (True, [], {}, [None], ["0"], [[0]], [{}], [True], ["a" * 9999])
+"""Values that no key may have."""
+
+
+@pytest.mark.parametrize("key", json.loads(Schedule([0], [0.0], [1.0]).to_json()))
+def test_a_schedule_with_a_value_of_a_wrong_type(capsys, tmp_path, instance_file, key):
+    """One clear line from every command that reads it; nothing is written."""
+    pytest.importorskip("matplotlib")
+    right = json.loads(heft(io.load(instance_file)).to_json())
+    file, folder = tmp_path / "s.json", tmp_path / "out"
+    folder.mkdir()
+    commands = [
+        ["verify", instance_file, file],
+        ["plot", instance_file, file, "--out", folder / "a.png"],
+        ["plot", instance_file, file, "--out", folder / "a.html"],
+        ["convert", instance_file, folder / "a.dot", "--schedule", file],
+    ]
+    for value in WRONG:
+        file.write_text(json.dumps(right | {key: value}))
+        for command in commands:
+            assert_refused(capsys, *command, message=f"{file}: ")
+    assert list(folder.iterdir()) == []
+
+
 def test_schedule_draws_a_gantt_chart(capsys, tmp_path, instance_file):
     pytest.importorskip("matplotlib")
     code, out, _ = run(capsys, "schedule", instance_file, "--gantt", tmp_path / "g.png")
