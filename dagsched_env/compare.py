@@ -12,6 +12,8 @@ import numpy as np
 from dagsched_env.errors import DAGSchedError, InvalidScheduleError
 from dagsched_env.expected import expect
 from dagsched_env.instance import Instance
+from dagsched_env.io.spreadsheets import quoted
+from dagsched_env.render.labels import printable
 from dagsched_env.schedule import Schedule
 
 __all__ = [
@@ -236,8 +238,15 @@ def format_pairwise(makespans: Mapping[str, Sequence[float]]) -> str:
     return _align(cells)
 
 
-def to_csv(comparison: Comparison, instances: Sequence[Instance]) -> str:
-    """One line per instance and scheduler: sizes, makespan, SLR, seconds (RFC 4180, header)."""
+def to_csv(comparison: Comparison, instances: Sequence[Instance], *, safe: bool = False) -> str:
+    """One line per instance and scheduler: sizes, makespan, SLR, seconds (RFC 4180, header).
+
+    Args:
+        comparison: of ``compare``.
+        instances: the problems, in the same order. Their names are put on one line.
+        safe: put an apostrophe before names that a spreadsheet would take for formulas.
+    """
+    shown = quoted if safe else str
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(
@@ -248,7 +257,9 @@ def to_csv(comparison: Comparison, instances: Sequence[Instance]) -> str:
         for name, makespans in comparison.makespans.items():
             seconds = comparison.seconds[name][i] if name in comparison.seconds else ""
             slr = makespans[i] / instance.time_scale
-            writer.writerow([instance.name or i, *sizes, name, makespans[i], slr, seconds])
+            label = shown(printable(instance.name or str(i)))
+            cells = [label, *sizes, shown(printable(name)), makespans[i], slr, seconds]
+            writer.writerow(cells)
     return stream.getvalue()
 
 

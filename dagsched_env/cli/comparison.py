@@ -75,6 +75,12 @@ def add_commands(commands: Commands) -> None:
         "--pairwise", action="store_true", help="wins, ties and losses of every pair as well"
     )
     parser.add_argument("--csv", metavar="FILE", help="write every makespan and wall time")
+    parser.add_argument(
+        "--safe",
+        action="store_true",
+        help="for a --csv that a spreadsheet opens: names that it would take for formulas get an "
+        "apostrophe",
+    )
     parser.add_argument("--png", metavar="FILE", help="draw the ratios (PNG, SVG or PDF)")
     parser.add_argument(
         "--html",
@@ -88,6 +94,8 @@ def add_commands(commands: Commands) -> None:
 
 def _compare(arguments: argparse.Namespace) -> None:
     check_output("--csv", arguments.csv, TABLES)
+    if arguments.safe and not arguments.csv:
+        raise DAGSchedError("--safe is for the table of --csv: name its file, or leave --safe out")
     check_output("--png", arguments.png, PICTURES)
     check_output("--html", arguments.html, PAGES)
     best_known = arguments.reference == "best-known"
@@ -113,7 +121,7 @@ def _compare(arguments: argparse.Namespace) -> None:
     if arguments.pairwise:
         print(f"\n{compare.format_pairwise(makespans)}")
     if arguments.csv:
-        write_text(arguments.csv, compare.to_csv(comparison, instances))
+        write_text(arguments.csv, compare.to_csv(comparison, instances, safe=arguments.safe))
         print(f"wrote {arguments.csv}")
     if arguments.png:
         ratios = {

@@ -80,6 +80,12 @@ def add_commands(commands: Commands) -> None:
     convert.add_argument(
         "--schedule", metavar="FILE", help="a schedule, for the formats that show placements"
     )
+    convert.add_argument(
+        "--safe",
+        action="store_true",
+        help="for CSV that a spreadsheet opens: names that it would take for formulas get an "
+        "apostrophe",
+    )
     add_machines(convert)
     convert.set_defaults(run=_convert)
 
@@ -97,7 +103,13 @@ def _convert(arguments: argparse.Namespace) -> None:
     options = machine_flags(arguments)
     instance, _ = read_problem(arguments.source, options, format=arguments.source_format)
     schedule = read_schedule(arguments.schedule, instance) if arguments.schedule else None
-    io.save(instance, arguments.target, format=arguments.target_format, schedule=schedule)
+    io.save(
+        instance,
+        arguments.target,
+        format=arguments.target_format,
+        schedule=schedule,
+        safe=arguments.safe,
+    )
     print(f"wrote {arguments.target}")
 
 

@@ -34,6 +34,7 @@ In reading order:
 - ``dot``: DOT, read and written;
 - ``graphml``: GraphML, read and written;
 - ``csv_trio``: a directory of tables, read and written;
+- ``spreadsheets``: names that a spreadsheet would take for formulas;
 - ``transfers``: file sizes on the edges of traces;
 - ``wfformat_14``: WfFormat traces of version 1.4;
 - ``wfformat``: WfFormat traces of versions 1.5 and 1.6;
@@ -76,6 +77,7 @@ from dagsched_env.io.problems import (
 )
 from dagsched_env.io.recognise import check_name
 from dagsched_env.io.source import named
+from dagsched_env.io.spreadsheets import with_quoted_names
 from dagsched_env.io.traces import BUNDLED, bundled
 from dagsched_env.platforms import Platform, RandomPlatform
 from dagsched_env.schedule import Schedule
@@ -170,6 +172,7 @@ def save(
     *,
     format: str | None = None,
     schedule: Schedule | None = None,
+    safe: bool = False,
 ) -> None:
     """Write a problem, and a schedule where the format shows one; whole or not at all.
 
@@ -180,20 +183,21 @@ def save(
         path: the file, or the directory for CSV.
         format: a key of ``FORMATS``; by the suffix of ``path`` when None, own JSON without one.
         schedule: a valid schedule of the instance.
+        safe: for CSV that a spreadsheet opens: put an apostrophe before names that it would take
+            for formulas. They are read back with it.
 
     Raises:
         DAGSchedError: an unknown or read-only format, a schedule that the format cannot hold, no
-            schedule where it needs one, a name that it cannot carry, or more than 4096 processors.
+            schedule where it needs one, a name that it cannot carry, more than 4096 processors, or
+            ``safe`` for another format than CSV.
         InvalidScheduleError: the schedule is not valid.
         OSError: the file cannot be written; an old file is unchanged.
     """
     call = 'save(instance, "instance.json")'
     expect("instance", instance, Instance, call)
     expect("path", path, (str, PathLike), call)
-    try:
-        content = _write(instance, Path(path), format, schedule)
-    except DAGSchedError as error:
-        raise type(error)(f"{path}: {error}") from None
+    with named(path):
+        content = _write(instance, Path(path), format, schedule, safe)
     if isinstance(content, str):
         write_text(path, content)
     else:
@@ -219,9 +223,13 @@ def _writer(path: Path, format: str | None) -> Format:
 
 
 def _write(
-    instance: Instance, path: Path, format: str | None, schedule: Schedule | None
+    instance: Instance, path: Path, format: str | None, schedule: Schedule | None, safe: bool
 ) -> str | dict[str, str]:
     chosen = _writer(path, format)
+    if safe:
+        if chosen is not FORMATS["csv"]:
+            raise DAGSchedError("safe names are for CSV alone: leave --safe (safe=True) out")
+        instance = with_quoted_names(instance)
     if instance.n_processors > MOST_PROCESSORS:
         raise DAGSchedError(f"more than {MOST_PROCESSORS} processors would not be read back")
     if schedule is not None:

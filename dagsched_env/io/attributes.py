@@ -176,16 +176,24 @@ def edge_attributes(instance: Instance, edge: int) -> Attributes:
     return {"data": number_text(instance.data[edge])}
 
 
-def check_names(instance: Instance, title: str, refused: str = "") -> None:
-    """Raise a DAGSchedError if a name has a character that the format cannot carry.
+def check_names(
+    instance: Instance, title: str, refused: str = "", longest: int | None = None
+) -> None:
+    """Raise a DAGSchedError if the format cannot carry a name.
 
     Args:
         instance: the problem that is written.
         title: of the format, for the message.
         refused: characters that it cannot carry, in addition to control characters, lone
             surrogates and the noncharacters U+FFFE and U+FFFF.
+        longest: letters that a name may have; None = any number.
     """
     for name in (*instance.task_names, *instance.processor_names, instance.name or ""):
+        if longest is not None and len(name) > longest:
+            raise DAGSchedError(
+                f"{title} carries names of {longest} letters, one has {len(name)}: "
+                "rename it, or write own JSON"
+            )
         if not all(_plain(character) and character not in refused for character in name):
             raise DAGSchedError(
                 f"{title} cannot carry the name {name!r}: rename it, or write own JSON"

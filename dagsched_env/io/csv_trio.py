@@ -8,6 +8,11 @@
   is written where bandwidths would not be read back exactly.
 - ``latency.csv``: the same with start-up times; default 0.
 - ``schedule.csv``: ``task,processor,start,finish``; written with a schedule, never read.
+
+Names are written as they are, and read back exactly. **A spreadsheet takes a name that begins with
+= + - or @ for a formula**, which can send data away or start programs. Where names come from others
+and a spreadsheet opens the tables, write them with ``dagsched convert --safe`` or ``io.save(...,
+safe=True)``: an apostrophe stands before such names, and stays when they are read.
 """
 
 import csv
@@ -150,9 +155,10 @@ def dump(instance: Instance, schedule: Schedule | None = None) -> dict[str, str]
     """Text of each file of the directory.
 
     Raises:
-        DAGSchedError: a name has a control character, or the label is empty text.
+        DAGSchedError: a name has a control character or too many letters, or the label is empty
+            text.
     """
-    check_names(instance, "CSV")
+    check_names(instance, "CSV", longest=csv.field_size_limit())
     if instance.name == "":
         raise DAGSchedError("CSV cannot tell an empty name from none: use None")
     p, tasks = instance.processor_names, instance.task_names

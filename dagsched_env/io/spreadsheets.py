@@ -1,0 +1,33 @@
+"""Names that a spreadsheet would take for formulas, with an apostrophe before them.
+
+A spreadsheet computes a cell that begins with ``=``, ``+``, ``-`` or ``@``, and a formula can send
+data away or start programs. In some countries a semicolon ends a cell, too.
+"""
+
+import re
+
+from dagsched_env.instance import Instance
+
+__all__ = ["quoted", "with_quoted_names"]
+
+FORMULA = re.compile(r"(?:^|(?<=;))(?=[=+\-@＝＋－＠'])")
+"""Where an apostrophe is put; also before another one, so that names stay distinct."""
+
+
+def quoted(name: str) -> str:
+    """The name as a text that no spreadsheet takes for a formula."""
+    return FORMULA.sub("'", name)
+
+
+def with_quoted_names(instance: Instance) -> Instance:
+    """The same problem with all names ``quoted``."""
+    return Instance(
+        instance.comp,
+        instance.edges,
+        instance.data,
+        inv_bandwidth=instance.inv_bandwidth,
+        latency=instance.latency,
+        task_names=[quoted(name) for name in instance.task_names],
+        processor_names=[quoted(name) for name in instance.processor_names],
+        name=None if instance.name is None else quoted(instance.name),
+    )
