@@ -10,6 +10,7 @@ from typing import Annotated, Any, NamedTuple
 
 import tyro
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import Progress
 
 from aerl_trainer import __version__
@@ -36,9 +37,11 @@ from dagsched_env import io, specs
 from dagsched_env.cli.compilation import announced_compilation
 from dagsched_env.cli.machines import MachineFlags, assumptions_on_stderr, read_problem
 from dagsched_env.cli.outputs import CHARTS, JSON, check_output
+from dagsched_env.cli.terminal import print_any_text
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_text
+from dagsched_env.render.labels import one_line
 
 __all__ = ["main"]
 
@@ -62,6 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code: 0, or 2 after a one-line error on stderr, or 130 after Ctrl-C.
     """
+    print_any_text()
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments == ["--version"]:
         print(f"aerl {__version__}")
@@ -127,7 +131,7 @@ def train(
     chosen = _settings(source, set, {k: v for k, v in flags.items() if v is not None})
     chosen = with_specs(chosen, *with_machines([instances, validate], machines))
     result = run_training(chosen, directory, resume=resume)
-    console = Console()
+    console = Console(markup=False)
     if result.interrupted:
         console.print(f"interrupted at step {result.steps}; a checkpoint is saved")
     else:
@@ -164,7 +168,7 @@ def evaluate(
     (chosen_specs,) = with_machines([instances], machines)
     problems = listed(chosen_specs, count=count, seed=seed)
     chosen = Settings(simulations, budget, seed)
-    evaluation = _compare(" ".join(instances), problems, policy, chosen, Console())
+    evaluation = _compare(" ".join(instances), problems, policy, chosen, Console(markup=False))
     if out is not None:
         write_text(out, _as_json(_record(evaluation)))
 
@@ -310,7 +314,7 @@ def _final_report(
     ]
     write_report(directory, config, result.steps, sections)
     console.print(f"learning curve  {directory.learning_curve}")
-    console.print(f"Gantt chart     {directory.gantt}  ({trace.name})")
+    console.print(f"Gantt chart     {directory.gantt}  ({one_line(trace.name or '-')})")
     console.print(f"report          {directory.report}")
 
 
@@ -331,7 +335,7 @@ def _compare(
 ) -> Evaluation:
     """Evaluate with a progress bar, and print the table."""
     with Progress(console=console, transient=True) as bar:
-        task = bar.add_task(f"evaluating on {name}")
+        task = bar.add_task(escape(f"evaluating on {one_line(name)}"))
         evaluation = evaluate_policy(
             instances,
             policy,

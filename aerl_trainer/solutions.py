@@ -7,11 +7,13 @@ from typing import Any, NamedTuple
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
 from rich.status import Status
 from rich.table import Table
 
 from aerl_trainer.solver import SolveResult
 from dagsched_env.instance import Instance
+from dagsched_env.render.labels import one_line
 from dagsched_env.schedulers import CONSTRUCTIVE
 from dagsched_env.solver import Callback, Finding
 
@@ -43,12 +45,12 @@ def live(name: str) -> Iterator[Callback | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    with Status(name, console=Console(stderr=True)) as status:
+    with Status(escape(one_line(name)), console=Console(stderr=True)) as status:
 
         def show(finding: Finding, bound: float) -> None:
             gap = (finding.makespan - bound) / finding.makespan if finding.makespan > 0 else 0.0
             status.update(
-                f"{name}: makespan {finding.makespan:.6g} ({finding.found_by}), "
+                f"{escape(one_line(name))}: makespan {finding.makespan:.6g} ({finding.found_by}), "
                 f"bound {bound:.6g}, gap {gap:.1%}"
             )
 
@@ -83,7 +85,7 @@ def print_solutions(solutions: Sequence[Solution], *, console: Console | None = 
     for solution in solutions:
         result = solution.result
         table.add_row(
-            solution.name,
+            one_line(solution.name),
             str(solution.instance.n_tasks),
             f"{result.makespan:.6g}",
             _ratio(result.makespan, solution.heft),
@@ -92,7 +94,7 @@ def print_solutions(solutions: Sequence[Solution], *, console: Console | None = 
             result.found_by,
             f"{result.elapsed_s:.2f}",
         )
-    (console or Console()).print(table)
+    (console or Console(markup=False)).print(table)
 
 
 def record_of(solution: Solution) -> dict[str, Any]:

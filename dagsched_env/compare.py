@@ -13,7 +13,7 @@ from dagsched_env.errors import DAGSchedError, InvalidScheduleError
 from dagsched_env.expected import expect
 from dagsched_env.instance import Instance
 from dagsched_env.io.spreadsheets import quoted
-from dagsched_env.render.labels import printable
+from dagsched_env.render.labels import one_line, printable
 from dagsched_env.schedule import Schedule
 
 __all__ = [
@@ -109,7 +109,7 @@ def compare(
             try:
                 schedule.validate(instance)
             except InvalidScheduleError as error:
-                label = instance.name or f"instance {i}"
+                label = one_line(instance.name or f"instance {i}")
                 raise InvalidScheduleError(f"{name} on {label}: {error}") from None
             result.makespans[name].append(schedule.makespan)
             result.schedules[name].append(schedule)
@@ -246,7 +246,7 @@ def to_csv(comparison: Comparison, instances: Sequence[Instance], *, safe: bool 
         instances: the problems, in the same order. Their names are put on one line.
         safe: put an apostrophe before names that a spreadsheet would take for formulas.
     """
-    shown = quoted if safe else str
+    text = quoted if safe else str
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(
@@ -257,8 +257,8 @@ def to_csv(comparison: Comparison, instances: Sequence[Instance], *, safe: bool 
         for name, makespans in comparison.makespans.items():
             seconds = comparison.seconds[name][i] if name in comparison.seconds else ""
             slr = makespans[i] / instance.time_scale
-            label = shown(printable(instance.name or str(i)))
-            cells = [label, *sizes, shown(printable(name)), makespans[i], slr, seconds]
+            label = text(printable(instance.name or str(i)))
+            cells = [label, *sizes, text(printable(name)), makespans[i], slr, seconds]
             writer.writerow(cells)
     return stream.getvalue()
 

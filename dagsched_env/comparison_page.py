@@ -20,7 +20,7 @@ from dagsched_env.render.interactive import (
     problem_data,
     schedule_data,
 )
-from dagsched_env.render.labels import elide, short_labels
+from dagsched_env.render.labels import elide, one_line, short_labels
 from dagsched_env.render.page import asset, document, embed, plain
 from dagsched_env.render.profile import profile_figure
 from dagsched_env.render.tables import Cell, sortable_table, sorting
@@ -82,7 +82,7 @@ def comparison_page(
     shown = _instances_with_charts(comparison, instances)
     to_best = {name: ratios(values, best) for name, values in comparison.makespans.items()}
     body = [
-        f"<h1>{plain(title)}</h1>",
+        f"<h1>{plain(one_line(title))}</h1>",
         *_facts(facts or {}),
         "<h2>Summary</h2>",
         *_summary(rows, comparison, best, reference),
@@ -105,7 +105,7 @@ def comparison_page(
             ),
         ]
     return document(
-        title,
+        one_line(title),
         body,
         styles=[asset("page.css"), chart_style(), asset("comparison.css")],
         scripts=[sorting(), chart_script(), asset("comparison.js")],
@@ -139,7 +139,8 @@ def _summary(
         for row in ordered
     ]
     least = to_best[ordered[0].name]
-    yield f'<p class="quiet">{plain(SUMMARY_NOTE.format(reference=reference))}</p>'
+    note = SUMMARY_NOTE.format(reference=elide(reference, NAME_LENGTH))
+    yield f'<p class="quiet">{plain(note)}</p>'
     yield from sortable_table(
         headings, cells, best=[i for i, row in enumerate(ordered) if to_best[row.name] == least]
     )
@@ -186,7 +187,7 @@ def _instances(
     headings += [elide(name, HEADING_LENGTH) for name in schedulers]
     rows = []
     for i, instance in enumerate(instances):
-        full = plain(instance.name or names[i])
+        full = plain(one_line(instance.name or names[i]))
         row = [
             Cell(f'<span title="{full}">{plain(names[i])}</span>'),
             Cell(str(instance.n_tasks)),

@@ -157,7 +157,7 @@ def train(
     model = MaskablePPO(
         PairPolicy, envs, **PPO, seed=seed, device="cpu", tensorboard_log=str(run_dir / "tb")
     )
-    watch = Watch(60.0 * minutes, console or Console())
+    watch = Watch(60.0 * minutes, console or Console(markup=False))
     with _signals_to(watch.interrupt):
         model.learn(UNLIMITED, callback=watch, tb_log_name="maskable_ppo")
     archive = BytesIO()
@@ -207,7 +207,7 @@ def run(minutes: float = 3.0, run_dir: Path = Path("runs/baseline"), seed: int =
     """
     # The networks are so small that a second thread mostly waits for the first.
     torch.set_num_threads(1)
-    console = Console()
+    console = Console(markup=False)
     model = train(minutes, run_dir, seed=seed, console=console)
     results = {}
     for suite in SUITES:

@@ -7,6 +7,7 @@ from types import TracebackType
 
 from rich.console import Console, Group
 from rich.live import Live
+from rich.markup import escape
 from rich.panel import Panel
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -78,7 +79,7 @@ class Progress:
     ) -> None:
         self._total_s = total_s
         self._title = title
-        self._console = console or Console()
+        self._console = console or Console(markup=False)
         self._interval_s = interval_s
         self._clock = clock
         self._status = Status()
@@ -135,7 +136,7 @@ class Progress:
             f"{_duration(self._total_s - elapsed)} left",
         )
         rows = [_row(list(cells(self._status))) for cells in (_work, _quality)]
-        return Panel(Group(clock, *rows), title=self._title, title_align="left")
+        return Panel(Group(clock, *rows), title=escape(self._title), title_align="left")
 
     def _elapsed(self) -> float:
         return self._clock() - self._start

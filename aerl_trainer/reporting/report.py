@@ -18,6 +18,7 @@ from aerl_trainer.reporting.tables import HEADINGS, best_ratio, cells
 from dagsched_env.compare import ratio
 from dagsched_env.io.atomic import write_text
 from dagsched_env.render import gantt_legend, gantt_svg
+from dagsched_env.render.labels import one_line
 from dagsched_env.render.page import asset, document, plain
 from dagsched_env.render.tables import sortable_table, sorting
 
@@ -120,7 +121,7 @@ def _charts(example: Example) -> Iterator[str]:
     """Side by side, on one scale of time."""
     instance, schedules = example.instance, example.schedules
     sizes = f"{instance.n_tasks} tasks, {instance.n_processors} processors"
-    title = f"{example.title}: {instance.name or 'an instance without a name'} ({sizes})"
+    title = f"{example.title}: {one_line(instance.name or 'an instance without a name')} ({sizes})"
     yield f'<h3>{plain(title)}</h3>\n{gantt_legend(instance)}\n<div class="charts">'
     makespans = {maker: schedule.makespan for maker, schedule in schedules.items()}
     reference, base = next(iter(makespans.items()))

@@ -52,4 +52,4 @@ def print_table(
     best = best_ratio(rows)
     for row in rows:
         table.add_row(*cells(row), style="bold" if row.vs_heft == best else None)
-    (console or Console()).print(table)
+    (console or Console(markup=False)).print(table)

@@ -3,6 +3,7 @@
 In reading order:
 
 - ``arguments``: what the commands share;
+- ``terminal``: prints any text;
 - ``outputs``: files to be written, checked before the work;
 - ``machines``: the machines of a problem whose file describes none;
 - ``progress``: a progress bar on a terminal;
@@ -23,6 +24,7 @@ from collections.abc import Sequence
 from dagsched_env import __version__
 from dagsched_env.cli import comparison, compilation, files, inspection, scheduling
 from dagsched_env.cli.compilation import announced_compilation
+from dagsched_env.cli.terminal import print_any_text
 from dagsched_env.errors import DAGSchedError
 
 __all__ = ["main"]
@@ -56,6 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code: 0, or 2 after a one-line error on stderr. Wrong usage exits by
         ``SystemExit(2)``, as argparse does.
     """
+    print_any_text()
     words = sys.argv[1:] if argv is None else argv
     command_line = argparse.Namespace(command_line=shlex.join(["dagsched", *words]))
     arguments = _parser().parse_args(words, command_line)

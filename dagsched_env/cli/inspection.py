@@ -8,6 +8,7 @@ from dagsched_env.cli.machines import add_machines, machine_flags, read_problem
 from dagsched_env.instance import Instance
 from dagsched_env.io.source import Source, named
 from dagsched_env.kernels.graph.csr import depths
+from dagsched_env.render.labels import one_line
 from dagsched_env.schedule import Schedule
 
 __all__ = ["add_commands", "read_schedule"]
@@ -56,7 +57,7 @@ def _info(arguments: argparse.Namespace) -> None:
     computation, communication = _mean_costs(instance)
     g = instance.arrays
     facts = {
-        "name": instance.name or "-",
+        "name": one_line(instance.name or "-"),
         "tasks": instance.n_tasks,
         "processors": instance.n_processors,
         "machines": machines,

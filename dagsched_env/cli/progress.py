@@ -17,12 +17,13 @@ def bar(description: str, total: int) -> Iterator[Progress]:
         return
     try:
         from rich.console import Console
+        from rich.markup import escape
         from rich.progress import Progress as Bar
     except ImportError:
         yield _ignore
         return
     with Bar(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(description, total=total)
+        task = progress.add_task(escape(description), total=total)
         yield lambda done, total: progress.update(task, completed=done, total=total)
 
 

@@ -4,7 +4,7 @@ from dagsched_env.instance import Instance
 from dagsched_env.render.canvas import ACCENT
 from dagsched_env.render.colours import colour_tasks, text_colour
 from dagsched_env.render.gantt import BAR_HEIGHT, require_fit
-from dagsched_env.render.labels import elide, short_labels, trailing_number
+from dagsched_env.render.labels import elide, one_line, short_labels, trailing_number
 from dagsched_env.render.page import plain
 from dagsched_env.schedule import Schedule
 
@@ -89,11 +89,12 @@ def _tasks(schedule: Schedule, instance: Instance, row: float, scale: float) -> 
         start, finish = schedule.start[t], schedule.finish[t]
         x, width = LEFT + scale * start, max(scale * (finish - start), 0.4)
         y = (schedule.processor[t] + 0.5) * row
+        name = plain(one_line(instance.task_names[t]))
         parts.append(
             f'<rect x="{x:.2f}" y="{y - height / 2:.2f}" width="{width:.2f}" '
             f'height="{height:.2f}" rx="1" fill="{colouring.palette[colouring.position[t]]}" '
             'stroke="#000" stroke-opacity="0.4" stroke-width="0.4">'
-            f"<title>{plain(instance.task_names[t])}: {start:g} to {finish:g}</title></rect>"
+            f"<title>{name}: {start:g} to {finish:g}</title></rect>"
         )
         fitting = _fitting_label(label, int(width / LETTER))
         if row > FONT and fitting:

@@ -8,7 +8,7 @@ from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_text
 from dagsched_env.render.colours import colour_tasks, text_colour
 from dagsched_env.render.gantt import several
-from dagsched_env.render.labels import short_labels
+from dagsched_env.render.labels import MAX_LENGTH, elide, short_labels
 from dagsched_env.render.page import asset, document, embed
 from dagsched_env.schedule import Schedule
 
@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 LABEL_LENGTH = 40
-"""Letters of the longest label; the details have the whole names."""
+"""Letters of the longest label; the details have up to ``MAX_LENGTH``."""
 
 
 def gantt_page(schedule: Schedule | Sequence[Schedule], instance: Instance) -> str:
@@ -92,9 +92,9 @@ def problem_data(instance: Instance) -> dict[str, object]:
     """What the charts of all schedules of an instance share, as JSON values."""
     colouring = colour_tasks(instance)
     return {
-        "processors": list(instance.processor_names),
+        "processors": [elide(name, MAX_LENGTH) for name in instance.processor_names],
         "processorLabels": short_labels(instance.processor_names, LABEL_LENGTH),
-        "tasks": list(instance.task_names),
+        "tasks": [elide(name, MAX_LENGTH) for name in instance.task_names],
         "taskLabels": short_labels(instance.task_names, LABEL_LENGTH),
         "edges": instance.edges.tolist(),
         "colourMeans": colouring.means,
@@ -107,7 +107,7 @@ def problem_data(instance: Instance) -> dict[str, object]:
 
 def schedule_data(schedule: Schedule, instance: Instance) -> dict[str, object]:
     """What the chart of one complete, valid schedule needs besides ``problem_data``."""
-    labels = [part for part in (instance.name, schedule.algorithm) if part]
+    labels = [elide(part, MAX_LENGTH) for part in (instance.name, schedule.algorithm) if part]
     return {
         "title": " · ".join(labels) or "schedule",
         "figures": f"makespan {schedule.makespan:g} · SLR {schedule.slr(instance):.3f}",

@@ -4,7 +4,15 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-__all__ = ["UNPRINTABLE", "elide", "printable", "short_labels", "trailing_number"]
+__all__ = [
+    "MAX_LENGTH",
+    "UNPRINTABLE",
+    "elide",
+    "one_line",
+    "printable",
+    "short_labels",
+    "trailing_number",
+]
 
 ELLIPSIS = "…"
 UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"
@@ -12,7 +20,7 @@ LONG = 16
 """Parts that all names share are dropped where a name has more letters than this."""
 MAX_LENGTH = 400
 """Letters of a name that are looked at; the middle of a longer one is left out first."""
-DOUBLED_WORD = re.compile(r"(?<![^\W_])([^\W_]+)[\W_]\1(?![^\W_])")
+DOUBLED_WORD = re.compile(r"(?<![^\W_])([^\W\d_][^\W_]*)[\W_]\1(?![^\W_])")
 LEADING_ZEROS = re.compile(r"(?<![^\W_])(?<!\.)(?:ID)?0+(?=\d)")
 TRAILING_NUMBER = re.compile(r"\d[\d.,]*(?=\)?$)")
 
@@ -53,6 +61,11 @@ def elide(text: str, length: int) -> str:
 def printable(text: str) -> str:
     """The text on one line, with a replacement character for whatever cannot be shown."""
     return "".join(c if c.isprintable() else " " if c.isspace() else UNPRINTABLE for c in text)
+
+
+def one_line(name: str) -> str:
+    """The name in a line of text: printable, and not longer than ``MAX_LENGTH``."""
+    return printable(elide(name, MAX_LENGTH))
 
 
 def trailing_number(label: str) -> str:

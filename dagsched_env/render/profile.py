@@ -41,7 +41,8 @@ def profile_figure(ratios: Mapping[str, Sequence[float]]) -> str:
     end = max(float(np.quantile(every, SHOWN)) if every.size else 1.0, 1.0 + LEAST_SPAN)
     lines = [
         f'<path d="{_steps(values[name], end)}" stroke="{colour}" '
-        f'stroke-dasharray="{DASHES[style]}"><title>{plain(name)}</title></path>'
+        f'stroke-dasharray="{DASHES[style]}">'
+        f"<title>{plain(elide(name, NAME_LENGTH))}</title></path>"
         for name, (colour, style) in zip(names, _styles(), strict=False)
     ]
     entries = [

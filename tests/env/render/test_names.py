@@ -1,7 +1,9 @@
 """Names of tasks and processors are any text: what charts make of them."""
 
+import dataclasses
 import json
 import xml.etree.ElementTree as ElementTree
+from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -11,11 +13,20 @@ from hypothesis import strategies as st
 pytest.importorskip("matplotlib")
 
 from dagsched_env import suites
+from dagsched_env.compare import compare
+from dagsched_env.comparison_page import comparison_page
 from dagsched_env.instance import Instance
 from dagsched_env.render import gantt_legend, gantt_page, gantt_svg, rgb_array, save
 from dagsched_env.render.colours import OF_KINDS, OF_OTHERS, colour_tasks, contrast, text_colour
+from dagsched_env.render.comparison import save_comparison
 from dagsched_env.render.kinds import MAX_KINDS, task_kinds
-from dagsched_env.render.labels import elide, printable, short_labels, trailing_number
+from dagsched_env.render.labels import (
+    MAX_LENGTH,
+    elide,
+    printable,
+    short_labels,
+    trailing_number,
+)
 from dagsched_env.schedulers import heft
 
 HOSTILE = (
@@ -54,7 +65,8 @@ def embedded(page: str) -> dict:
 
 
 # Without shrinking, which would draw hundreds of charts.
-@settings(max_examples=12, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@pytest.mark.slow
+@settings(max_examples=8, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(tasks=NAMES, processors=NAMES, name=st.sampled_from(HOSTILE) | st.text(max_size=90))
 def test_any_name_can_be_drawn(
     tmp_path_factory: pytest.TempPathFactory, tasks: list[str], processors: list[str], name: str
@@ -62,15 +74,56 @@ def test_any_name_can_be_drawn(
     instance = problem(tasks, processors, name)
     schedule = heft(instance)
     folder = tmp_path_factory.mktemp("charts")
-    for suffix in ("png", "svg"):
+    for suffix in ("png", "svg", "pdf"):
         assert save(schedule, folder / f"chart.{suffix}", instance).stat().st_size > 1000
     ElementTree.parse(folder / "chart.svg")
+    schedulers = {label: [1.0, 2.0] for label in tasks}
+    save_comparison(schedulers, tasks[0], folder / "comparison.svg", name)
+    ElementTree.parse(folder / "comparison.svg")
     page = save(schedule, folder / "chart.html", instance).read_text(encoding="utf-8")
     assert embedded(page)["tasks"] == tasks
     assert embedded(page)["processors"] == processors
     assert page.count("</script>") == 2
     ElementTree.fromstring(gantt_svg(schedule, instance))
     ElementTree.fromstring(gantt_legend(instance))
+
+
+class Elements(HTMLParser):
+    """Tags of a page, and attributes that could run something."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: set[str] = set()
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+
+def pages(tasks: list[str], processors: list[str], name: str) -> list[str]:
+    """A Gantt chart and a comparison with these names wherever one can be given."""
+    instance = problem(tasks, processors, name)
+    schedule = dataclasses.replace(heft(instance), algorithm=name)
+    comparison = compare([instance], {name: lambda _: schedule, f"{name}'": heft})
+    facts = {"command": name}
+    return [
+        gantt_page([schedule, schedule], instance),
+        comparison_page(comparison, [instance], name, title=name, facts=facts),
+    ]
+
+
+@given(tasks=NAMES, processors=NAMES, name=st.sampled_from(HOSTILE) | st.text(max_size=90))
+def test_no_name_becomes_an_element_of_a_page(
+    tasks: list[str], processors: list[str], name: str
+) -> None:
+    """The elements of a page are those that it has with harmless names."""
+    numbers = [list(map(str, range(len(names)))) for names in (tasks, processors)]
+    harmless = pages(*numbers, "harmless")
+    for page, other in zip(pages(tasks, processors, name), harmless, strict=True):
+        assert Elements(page).tags == Elements(other).tags
+        assert Elements(page).attributes == Elements(other).attributes
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -90,9 +143,15 @@ def test_giant_names_are_clipped_before_anything_else(letter: str) -> None:
     schedule = heft(instance)
     assert rgb_array(schedule, instance).shape[1] == 1000
     page = embedded(gantt_page(schedule, instance))
-    assert page["tasks"] == tasks
+    assert page["tasks"] == [elide(task, MAX_LENGTH) for task in tasks]
     assert max(map(len, page["taskLabels"])) <= 40
     assert len(set(page["taskLabels"])) == 3
+    schedule = dataclasses.replace(schedule, algorithm=letter * 1_000_000)
+    assert len(gantt_page(schedule, instance)) < 100_000
+    assert len(gantt_svg(schedule, instance)) < 100_000
+    giant = letter * 1_000_000
+    comparison = compare([instance], {giant: heft, "heft": heft})
+    assert len(comparison_page(comparison, [instance], giant, title=giant)) < 100_000
 
 
 # -- labels --------------------------------------------------------------------------------------
@@ -121,6 +180,7 @@ def test_labels_are_short_and_printable(names: list[str]) -> None:
         (["stage_a_of_the_long_workflow", "stage_b_of_the_long_workflow"], ["a", "b"]),
         (["short", "short_1"], ["short", "short_1"]),
         (["x" * 30], ["xxxxxxxxx…xxxxxxxxxx"]),
+        (["GEMM(2,2,1)", "1.1", "1+1"], ["GEMM(2,2,1)", "1.1", "1+1"]),  # indices stay
         (["a" * 12 + c + "a" * 12 for c in "xyz"], [f"aaaaaaaa…{'a' * 8} #{i}" for i in range(3)]),
         (["a\nb\x00"], ["a b\N{REPLACEMENT CHARACTER}"]),
     ],
