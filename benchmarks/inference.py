@@ -110,7 +110,7 @@ def act(slots: RequestSlots, actor: int, instance: Instance, think: float) -> No
 def run(scene: Scene, actors: int, seconds: float, config: InferenceConfig) -> Row:
     """Let so many actors work for a while; what the server counts after a warm-up."""
     instance = TopcuogluGenerator(n_tasks=N_TASKS, n_processors=4)(np.random.default_rng(0))
-    slots = RequestSlots.create(multiprocessing.get_context("spawn"), actors, BATCH, WIDTH)
+    slots = RequestSlots.create(actors, BATCH, WIDTH)
     weights = WeightBuffer.create(1)
     here, there = FORK.Pipe()
     here.send((0, instance))

@@ -45,6 +45,6 @@ class InferenceClient:
         answered = self._slots.answers[self._actor]
         ticket = self._slots.post(self._actor, self._tree, count)
         while (version := self._slots.version_of(ticket)) is None:
-            if not answered.acquire(timeout=PATIENCE_S) and not self._running():
+            if not answered.wait(PATIENCE_S) and not self._running():
                 raise WorkerGone("the inference worker is gone")
         return version

@@ -6,23 +6,22 @@ worker ``a % workers`` alone.
 
 Requests are numbered; a slot waits while its last request has not been answered, and an answer
 repeats the number. The numbers continue after an actor is replaced, so an answer to the dead one is
-never taken for an answer to its successor. The semaphores only wake sleepers; the numbers
+never taken for an answer to its successor. The bells only wake sleepers; the numbers
 are the truth, so a wake-up lost with a dead process delays but never loses a request. Whoever sees
 a number sees what was written before it, as on x86 stores become visible in the order of the
 program (total store order); a processor that reorders them would need a barrier there.
 """
 
 import time
-from multiprocessing.context import SpawnContext
-from multiprocessing.synchronize import Semaphore
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from aerl_trainer.encoding.states import EncodedStates, state_specs
+from aerl_trainer.inference.bell import Bell
 from aerl_trainer.inference.metrics import LATENCY_BUCKETS, N_COUNTS, InferenceTotals
-from aerl_trainer.shared_memory import ArraySpec, BlockHandle, SharedBlock, named_semaphores
+from aerl_trainer.shared_memory import ArraySpec, BlockHandle, SharedBlock
 
 __all__ = ["RequestSlots", "RequestSlotsHandle", "Ticket"]
 
@@ -34,8 +33,8 @@ class RequestSlotsHandle(NamedTuple):
     """What another process needs to attach; picklable when it is started."""
 
     block: BlockHandle
-    work: list[Semaphore]
-    answers: list[Semaphore]
+    work: list[Bell]
+    answers: list[Bell]
 
 
 class Ticket(NamedTuple):
@@ -57,7 +56,7 @@ class RequestSlots:
     def __init__(self, handle: RequestSlotsHandle, block: SharedBlock) -> None:
         self.handle = handle
         self.work, self.answers = handle.work, handle.answers
-        """One semaphore a worker, and one an actor."""
+        """One bell a worker, and one an actor."""
         self._block = block
         self._control: npt.NDArray[np.int64] = block.arrays["control"]
         self.counts: npt.NDArray[np.int64] = block.arrays["counts"]
@@ -72,13 +71,10 @@ class RequestSlots:
         ]
 
     @classmethod
-    def create(
-        cls, context: SpawnContext, actors: int, batch: int, width: int, workers: int = 1
-    ) -> "RequestSlots":
+    def create(cls, actors: int, batch: int, width: int, workers: int = 1) -> "RequestSlots":
         """Allocate the slots.
 
         Args:
-            context: of the processes that will attach.
             actors: clients, one slot each.
             batch: states that a slot holds.
             width: candidates of a state at most.
@@ -93,9 +89,7 @@ class RequestSlots:
             for name, spec in state_specs(batch, width).items():
                 specs[f"{actor}.{name}"] = spec
         block = SharedBlock.create("requests", specs)
-        with named_semaphores("requests"):
-            work = [context.Semaphore(0) for _ in range(workers)]
-            answers = [context.Semaphore(0) for _ in range(actors)]
+        work, answers = [Bell() for _ in range(workers)], [Bell() for _ in range(actors)]
         return cls(RequestSlotsHandle(block.handle, work, answers), block)
 
     @classmethod
@@ -122,7 +116,7 @@ class RequestSlots:
         ticket = Ticket(actor, int(control[REQUEST]) + 1, tree, count, time.monotonic_ns())
         control[TREE], control[COUNT], control[POSTED_NS] = tree, count, ticket.posted_ns
         control[REQUEST] = ticket.number  # last: from here on it is seen
-        self.work[actor % self.workers].release()
+        self.work[actor % self.workers].ring()
         return ticket
 
     def waiting(self, worker: int) -> list[Ticket]:
@@ -140,7 +134,7 @@ class RequestSlots:
         control = self._control[ticket.actor]
         control[VERSION] = version
         control[ANSWER] = ticket.number
-        self.answers[ticket.actor].release()
+        self.answers[ticket.actor].ring()
 
     def version_of(self, ticket: Ticket) -> int | None:
         """Version of the model that has answered; None = there is no answer yet."""
@@ -156,7 +150,7 @@ class RequestSlots:
         return InferenceTotals(self.counts, self.latencies).copy()
 
     def close(self) -> None:
-        """Let go of the memory and the semaphores; the creator also removes their names."""
+        """Let go of the memory and the bells."""
         self.work, self.answers = [], []
         self.handle = self.handle._replace(work=[], answers=[])
         self.states.clear()

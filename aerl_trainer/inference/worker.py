@@ -81,7 +81,7 @@ class InferenceWorker:
     def serve(self) -> None:
         """Answer requests until stopped."""
         while not self._stopped and self._running():
-            self._slots.work[self._worker].acquire(timeout=IDLE_WAIT_S)
+            self._slots.work[self._worker].wait(IDLE_WAIT_S)
             depth = len(self._slots.waiting(self._worker))
             tickets = self._collect() if depth else []
             # After collecting: the order with its instance was sent before any of these requests.
@@ -96,7 +96,7 @@ class InferenceWorker:
         tickets = self._slots.waiting(self._worker)
         while len(tickets) < self._clients:
             left = deadline - time.monotonic()
-            if left <= 0 or not self._slots.work[self._worker].acquire(timeout=left):
+            if left <= 0 or not self._slots.work[self._worker].wait(left):
                 break
             tickets = self._slots.waiting(self._worker)
         return tickets

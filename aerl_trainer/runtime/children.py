@@ -49,10 +49,9 @@ def cause_of_death(child: Child) -> str:
     """How a child ended, in words."""
     child.process.join()
     code = int(child.process.exitcode or 0)
-    if code == -signal.SIGBUS:
-        return "found no more shared memory (SIGBUS): enlarge /dev/shm"
     if code < 0:
-        return f"was killed by {signal.Signals(-code).name}"
+        why = ", as the kernel does where memory is used up" if code == -signal.SIGKILL else ""
+        return f"was killed by {signal.Signals(-code).name}{why}"
     return f"ended with exit code {code}"
 
 

@@ -62,7 +62,6 @@ class Crew:
         self._workers: list[Child] = []
         with contextlib.ExitStack() as made:  # freed again if the rest cannot be had
             self.requests = RequestSlots.create(
-                self._context,
                 actors,
                 search.batch_size,
                 search.max_children,

@@ -19,7 +19,6 @@ from aerl_trainer.runtime.job_slots import JobSlots
 from aerl_trainer.runtime.pool import Finished
 from aerl_trainer.runtime.processes import Backend
 from aerl_trainer.search.tree import TreeSize
-from aerl_trainer.shared_memory import sweep_stale
 from dagsched_env.schedule import Schedule
 
 __all__ = ["SearchPoolError", "Supervisor"]
@@ -55,7 +54,6 @@ class Supervisor:
         guests: int = 0,
         log_dir: Path | None = None,
     ) -> None:
-        sweep_stale()
         self._config, self._explore = config, explore
         self.restarts = self._fruitless = 0
         search, actors = config.search, config.run.actors

@@ -13,7 +13,6 @@ import numpy as np
 from aerl_trainer.config import Config
 from aerl_trainer.runtime.pool import Finished
 from aerl_trainer.search.tree import BATCHES_KEPT, SIMS_DONE, TERMINAL_PATHS, WRITER
-from aerl_trainer.shared_memory import SEGMENTS
 from helpers.pools import OpenPool
 from helpers.small_runs import eventually, is_running
 from helpers.tree_invariants import check_tree
@@ -85,12 +84,8 @@ def check_finished(finished: Finished, config: Config) -> None:
 
 def locks_of(pid: int) -> list[Path]:
     """The shared blocks of a process; each is its own lock."""
-    return sorted(SEGMENTS.glob(f"aerl-ds-{pid}-*"))
-
-
-def left_by(pid: int) -> list[str]:
-    """Names of what a process has shared and not removed: blocks and semaphores."""
-    return sorted(path.name for path in SEGMENTS.glob(f"*aerl-ds-{pid}-*"))
+    descriptors = Path(f"/proc/{pid}/fd").iterdir()
+    return [path for path in descriptors if os.readlink(path).startswith("/memfd:aerl-ds-")]
 
 
 def children_of(pid: int) -> list[int]:

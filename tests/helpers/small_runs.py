@@ -1,7 +1,8 @@
 """Settings under which every part of the trainer runs in seconds, and data made with them."""
 
+import contextlib
 import dataclasses
-import tempfile
+import os
 import time
 from collections.abc import Callable
 from functools import partial
@@ -117,9 +118,12 @@ def eventually(condition: Callable[[], Any], what: str, timeout_s: float = 60.0)
 
 
 def shared_memory_of(pid: int) -> list[str]:
-    """Segments, and files beside them, that a process has made and not removed."""
-    folders = (Path("/dev/shm"), Path(tempfile.gettempdir()))
-    return sorted(path.name for f in folders for path in f.glob(f"*aerl-ds-{pid}-*"))
+    """Memory that a process has made to share, once for each descriptor of whatever process."""
+    found = []
+    for descriptor in Path("/proc").glob("[0-9]*/fd/*"):
+        with contextlib.suppress(OSError):  # closed, or of another user
+            found.append(os.readlink(descriptor))
+    return sorted(name for name in found if name.startswith(f"/memfd:aerl-ds-{pid}-"))
 
 
 def is_running(pid: int) -> bool:

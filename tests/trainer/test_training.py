@@ -421,7 +421,7 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(tmp_path: Path) -> None:
     assert result.steps == saved + 3
     trained = [r["step"] for r in records(directory) if r["kind"] == "train"]
     assert trained == list(range(1, saved + 4)), "abandoned steps are not counted twice"
-    assert shared_memory_of(process.pid) == [], "swept"
+    assert shared_memory_of(process.pid) == []
 
 
 def children_of(pid: int) -> list[int]:

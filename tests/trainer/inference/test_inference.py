@@ -21,6 +21,7 @@ from aerl_trainer.encoding.states import (
     allocate_workspace,
     encode_state,
 )
+from aerl_trainer.inference.bell import Bell
 from aerl_trainer.inference.client import InferenceClient, WorkerGone
 from aerl_trainer.inference.inline import InlineEvaluator
 from aerl_trainer.inference.metrics import (
@@ -92,7 +93,7 @@ class Service:
     """Inference servers in threads, one for each device, and what their clients need."""
 
     def __init__(self, devices: Sequence[str] = ("cpu",), deadline_ms: float = 0.2) -> None:
-        self.slots = RequestSlots.create(CONTEXT, ACTORS, BATCH, WIDTH, len(devices))
+        self.slots = RequestSlots.create(ACTORS, BATCH, WIDTH, len(devices))
         self.weights = WeightBuffer.create(weight_count(NETWORK))
         self.alive = True
         self.orders: list[Connection[Any, Any]] = []
@@ -211,16 +212,16 @@ class Clock:
         return round(1e9 * self.now)
 
 
-class ClockedSemaphore:
+class ClockedBell:
     """Whoever sleeps on it lets the time pass."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock, self.count = clock, 0
 
-    def release(self) -> None:
+    def ring(self) -> None:
         self.count += 1
 
-    def acquire(self, timeout: float) -> bool:
+    def wait(self, timeout: float) -> bool:
         if self.count == 0:
             self.clock.now += timeout
             return False
@@ -254,7 +255,7 @@ def waits_for_one_client(
     here, there = CONTEXT.Pipe()
     here.send((0, PROBLEMS[0]))
     passes = len(passes_s)
-    monkeypatch.setattr(made.slots, "work", [ClockedSemaphore(clock)])
+    monkeypatch.setattr(made.slots, "work", [ClockedBell(clock)])
 
     def running() -> bool:
         waits.append((made.total(LATENCY_NS) - made.total(BUSY_NS)) / 1e9)
@@ -297,13 +298,13 @@ def test_an_answer_to_a_dead_client_is_no_obstacle() -> None:
         s.slots.clear(2)
         s.ask(0, 0, 2, 1)
         assert_answered(s.slots.states[0], PROBLEMS[0], 2, 1, TorchEvaluator(network()))
-        s.ask(2, 1, 4, 2)  # its successor, with a wake-up too many in the semaphore
+        s.ask(2, 1, 4, 2)  # its successor, with a ring too many
         assert_answered(s.slots.states[2], PROBLEMS[1], 4, 2, TorchEvaluator(network()))
 
 
 def test_a_lost_wake_up_delays_but_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     with service() as s:
-        monkeypatch.setattr(s.slots, "work", [CONTEXT.Semaphore(0)])  # nobody sleeps on this one
+        monkeypatch.setattr(s.slots, "work", [Bell()])  # nobody sleeps on this one
         ticket = s.post(0, 0, 2, 0)
         monkeypatch.undo()
         eventually(lambda: s.is_answered(ticket), "the answer")
@@ -352,12 +353,12 @@ def test_the_server_stops_when_told() -> None:
 
 
 def test_a_client_woken_too_early_waits_on() -> None:
-    """The number is the truth: a semaphore may hold a wake-up meant for a predecessor."""
-    slots = RequestSlots.create(CONTEXT, 1, BATCH, WIDTH)
+    """The number is the truth: a bell may hold a wake-up meant for a predecessor."""
+    slots = RequestSlots.create(1, BATCH, WIDTH)
     client = InferenceClient(slots, 0, 0, running=lambda: True)
     arguments = (PROBLEMS[0], slots.states[0], 1)
     thread = threading.Thread(target=client.evaluate, args=arguments, daemon=True)
-    slots.answers[0].release()
+    slots.answers[0].ring()
     try:
         thread.start()
         thread.join(0.5)
@@ -371,7 +372,7 @@ def test_a_client_woken_too_early_waits_on() -> None:
 
 
 def test_a_client_gives_up_when_nobody_is_there() -> None:
-    slots = RequestSlots.create(CONTEXT, 1, BATCH, WIDTH)
+    slots = RequestSlots.create(1, BATCH, WIDTH)
     try:
         client = InferenceClient(slots, 0, 0, running=lambda: False)
         with pytest.raises(WorkerGone):

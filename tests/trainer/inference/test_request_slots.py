@@ -1,9 +1,9 @@
 """The shared slots and weights: requests and answers that belong together, nothing torn."""
 
-import multiprocessing
 import os
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,15 +11,14 @@ import pytest
 from aerl_trainer.encoding.states import state_specs
 from aerl_trainer.inference.request_slots import RequestSlots
 from aerl_trainer.inference.weights import WeightBuffer
-from helpers.faults import left_by
+from helpers.small_runs import shared_memory_of
 
 ACTORS, BATCH, WIDTH = 3, 4, 12
-CONTEXT = multiprocessing.get_context("spawn")
 
 
 @pytest.fixture
 def slots() -> Iterator[RequestSlots]:
-    made = RequestSlots.create(CONTEXT, ACTORS, BATCH, WIDTH)
+    made = RequestSlots.create(ACTORS, BATCH, WIDTH)
     try:
         yield made
     finally:
@@ -35,7 +34,7 @@ def test_a_request_waits_until_it_is_answered(slots: RequestSlots) -> None:
     other.answer(ticket, 7)
     assert slots.version_of(ticket) == 7
     assert slots.waiting(0) == []
-    assert slots.answers[1].acquire(timeout=0)
+    assert slots.answers[1].wait(0)
     other.close()
 
 
@@ -63,19 +62,24 @@ def test_an_answer_to_the_dead_is_none_for_its_successor(slots: RequestSlots) ->
 
 
 def test_nothing_of_a_closed_arena_is_left() -> None:
-    before = left_by(os.getpid())
-    slots = RequestSlots.create(CONTEXT, ACTORS, BATCH, WIDTH, workers=2)
-    made = set(left_by(os.getpid())) - set(before)
-    assert sum(name.startswith("sem.") for name in made) == ACTORS + 2
+    descriptors, before = Path("/proc/self/fd"), shared_memory_of(os.getpid())
+    open_before = len(os.listdir(descriptors))
+    slots = RequestSlots.create(ACTORS, BATCH, WIDTH, workers=2)
+    made = shared_memory_of(os.getpid())
     other = RequestSlots.attach(slots.handle)
     other.close()
-    assert made <= set(left_by(os.getpid())), "only the creator removes them"
+    assert shared_memory_of(os.getpid()) == made > before, "only the creator gives it back"
+    assert len(os.listdir(descriptors)) == open_before + 3 + ACTORS + 2, (
+        "memory, its map, lock, bells"
+    )
     slots.close()
-    assert left_by(os.getpid()) == before
+    del other, slots
+    assert shared_memory_of(os.getpid()) == before
+    assert len(os.listdir(descriptors)) == open_before
 
 
 def test_slots_do_not_overlap() -> None:
-    slots = RequestSlots.create(CONTEXT, 2, BATCH, WIDTH)
+    slots = RequestSlots.create(2, BATCH, WIDTH)
     try:
         specs = state_specs(BATCH, WIDTH)
         for value, leaves in enumerate(slots.states, start=1):

@@ -1,8 +1,8 @@
 """Fifty violent deaths at random and at the worst moments: every search still comes to its end.
 
 Victims are actors, the inference worker and the parent. After each round of deaths the searches
-finish with sound trees, nothing is in flight and no lock is held; in the end no process, no shared
-memory and no semaphore is left.
+finish with sound trees, nothing is in flight and no lock is held; in the end no process and no
+shared memory is left.
 """
 
 import multiprocessing
@@ -26,7 +26,6 @@ from aerl_trainer.runtime.pool import Finished
 from aerl_trainer.runtime.processes import Backend
 from aerl_trainer.search.tree import SIMS_DONE
 from aerl_trainer.search.worker import SearchWorker
-from aerl_trainer.shared_memory import sweep_stale
 from dagsched_env.schedulers import SCHEDULERS
 from helpers import TESTS
 from helpers.faults import (
@@ -36,12 +35,18 @@ from helpers.faults import (
     is_free,
     is_writing,
     kill,
-    left_by,
     locks_of,
     nap,
 )
 from helpers.pools import OpenPool
-from helpers.small_runs import eventually, is_running, problem, replaced, small_config
+from helpers.small_runs import (
+    eventually,
+    is_running,
+    problem,
+    replaced,
+    shared_memory_of,
+    small_config,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -152,7 +157,7 @@ WORST: dict[str, list[Moment]] = {
 @contextmanager
 def pool_of(backend: Backend, **options: Any) -> Iterator[OpenPool]:
     """A pool that leaves nothing behind; its actors are ready."""
-    before = left_by(os.getpid())
+    before = shared_memory_of(os.getpid())
     pool = OpenPool(config_of(backend), N_TASKS, backend=backend, explore=True, **options)
     try:
         pool.submit(job(0), 1.0)
@@ -160,7 +165,7 @@ def pool_of(backend: Backend, **options: Any) -> Iterator[OpenPool]:
         yield pool
     finally:
         pool.close()
-    assert left_by(os.getpid()) == before
+    assert shared_memory_of(os.getpid()) == before
     assert not multiprocessing.active_children()
 
 
@@ -270,14 +275,12 @@ def test_nothing_outlives_a_killed_parent(seed: int, tmp_path: Path) -> None:
     backends = rng.choice(["prior", "server", "inline"], size=2)
     with parent(script, backends[0]) as starting, parent(script, backends[1]) as searching:
         assert searching.stdout is not None
-        eventually(lambda: locks_of(starting.pid), "shared memory")
+        eventually(lambda: shared_memory_of(starting.pid), "shared memory")
         orphans = bereave(starting, rng, 0.3)
         searching.stdout.readline()
         orphans += bereave(searching, rng, 3.0, with_its_group=seed == 0)
         eventually(lambda: not any(map(is_running, orphans)), "the orphans' end")
-        assert seed > 0 or {name.partition(".")[0] for name in left_by(searching.pid)} > {"sem"}
-        sweep_stale()  # what the resource tracker may have left
-        assert left_by(starting.pid) == left_by(searching.pid) == []
+        assert shared_memory_of(starting.pid) == shared_memory_of(searching.pid) == []
 
 
 def bereave(

@@ -340,7 +340,7 @@ def test_endless_deaths_end_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: P
             kill(pool.actor_pids()[0])
             pool.tend()
         kill(pool.actor_pids()[0])
-        message = f"actor-0 was killed by SIGKILL, death number 3 .*{tmp_path.name}"
+        message = f"actor-0 was killed by SIGKILL, .*, death number 3 .*{tmp_path.name}"
         with pytest.raises(SearchPoolError, match=message):
             pool.tend()
 
@@ -364,9 +364,9 @@ def test_deaths_in_the_course_of_a_long_run_are_no_end(monkeypatch: pytest.Monke
 def test_the_cause_of_death_is_put_in_words() -> None:
     causes = {
         "raise SystemExit(3)": "ended with exit code 3",
-        "import os; os.kill(os.getpid(), 9)": "was killed by SIGKILL",
-        "import os; os.kill(os.getpid(), 7)": "found no more shared memory (SIGBUS): "
-        "enlarge /dev/shm",
+        "import os; os.kill(os.getpid(), 1)": "was killed by SIGHUP",
+        "import os; os.kill(os.getpid(), 9)": "was killed by SIGKILL, as the kernel does where "
+        "memory is used up",
     }
     context = multiprocessing.get_context("spawn")
     for code, words in causes.items():
@@ -378,20 +378,16 @@ def test_the_cause_of_death_is_put_in_words() -> None:
 
 @pytest.mark.parametrize("busy", [False, True])
 def test_closing_leaves_nothing_behind(busy: bool) -> None:
-    space = os.stat("/proc/self/ns/pid").st_ino
-    # Of an earlier process with this pid.
-    stale = Path(f"/dev/shm/aerl-ds-{os.getpid()}-1-{space}-0-tree")
-    stale.touch()
-    before = set(shared_memory_of(os.getpid())) - {stale.name}
+    before = shared_memory_of(os.getpid())
     pool = OpenPool(LONG, 60, backend="server", explore=True)
-    assert set(shared_memory_of(os.getpid())) > before
-    assert not stale.exists(), "swept at the start"
+    assert len(shared_memory_of(os.getpid())) > len(before)
     pids = [*pool.actor_pids(), *pool.worker_pids()]
     if busy:
         pool.submit(BIG, 1.0)
         under_way(pool)
+    assert not [name for name in os.listdir("/dev/shm") if f"-{os.getpid()}-" in name]
     pool.close()
-    assert set(shared_memory_of(os.getpid())) == before
+    assert shared_memory_of(os.getpid()) == before
     assert not any(is_running(pid) for pid in pids)
     assert not multiprocessing.active_children()
     pool.close()  # once more is no mistake
