@@ -22,14 +22,12 @@ import importlib
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from dagsched_env import __version__
-from dagsched_env.errors import MissingExtraError
-
 if TYPE_CHECKING:
     from aerl_trainer.config import Config
     from aerl_trainer.launch import TrainedRun, train
     from aerl_trainer.policies import Policy, load_policy
     from aerl_trainer.solver import SolveResult, solve
+    from dagsched_env import __version__
 
 __all__ = [
     "Config",
@@ -47,6 +45,7 @@ _HOMES = {
     "Policy": "aerl_trainer.policies",
     "SolveResult": "aerl_trainer.solver",
     "TrainedRun": "aerl_trainer.launch",
+    "__version__": "dagsched_env",
     "load_policy": "aerl_trainer.policies",
     "solve": "aerl_trainer.solver",
     "train": "aerl_trainer.launch",
@@ -73,4 +72,6 @@ def _load(module: str) -> Any:
         package = (error.name or "").partition(".")[0]
         if package in (__name__, "dagsched_env"):
             raise
+        from dagsched_env.errors import MissingExtraError
+
         raise MissingExtraError(package, "trainer") from None

@@ -28,6 +28,7 @@ from aerl_trainer.reporting import (
     print_table,
     write_report,
 )
+from aerl_trainer.runtime.supervisor import SearchPoolError
 from aerl_trainer.runtime.warm_up import warm_up as compile_kernels
 from aerl_trainer.solutions import Solution, live, print_solution, print_solutions, record_of
 from aerl_trainer.solver import solve as solve_instance
@@ -79,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 args=arguments,
                 sort_subcommands=False,
             )
-    except (DAGSchedError, OSError) as error:
+    except (DAGSchedError, OSError, SearchPoolError) as error:
         print(f"aerl: error: {_one_line(error)}", file=sys.stderr)
         return EXIT_ERROR
     except KeyboardInterrupt:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import multiprocessing
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -85,7 +86,8 @@ def solve(
             actor and no ``budget_s`` the result is a function of the arguments alone.
         actors: processes that share the tree, this one among them, and races, which are threads of
             this one; with several, call this under ``if __name__ == "__main__"``, as the processes
-            import the main module. A tree search of less than five seconds has one actor.
+            import the main module. A tree search of less than five seconds has one actor, and so
+            has one in a daemonic process, which may start none.
         checkpoint: whose samples join the list schedules, and what guides the search if one of
             them is shorter than every list schedule: a run, a checkpoint, the name of a shipped
             policy, or a loaded ``Policy``. ``"auto"`` takes the shipped policy whose greedy
@@ -117,7 +119,11 @@ def solve(
         batch_size = clock.budget_s / (BATCHES * SIMULATION_COST * list_s)
         if best.over is None and batch_size >= 1 / BATCHES:
             config = _solve_config(policy, budget_s, simulations, actors, batch_size)
-            together = actors > 1 and clock.budget_s >= WORTH_PROCESSES_S
+            together = (
+                actors > 1
+                and clock.budget_s >= WORTH_PROCESSES_S
+                and not multiprocessing.current_process().daemon
+            )
             search = search_together if together else _search_by_itself
             weights = None if policy is None else policy.fast.weights
             job = SearchJob(0, instance, seed, policy=weights)

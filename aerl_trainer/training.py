@@ -55,7 +55,7 @@ def train(
     resume: bool = False,
     functions: Mapping[str, Draw] | None = None,
 ) -> TrainingResult:
-    """Train until the time or the steps are used up, or SIGINT or SIGTERM comes.
+    """Train until the time or the steps are used up, or SIGINT, SIGTERM or SIGHUP comes.
 
     However it ends, the last act is a checkpoint from which ``resume`` goes on exactly. With one
     actor and the inline backend all parts take turns in this process, and the run is a function of
@@ -64,7 +64,8 @@ def train(
     Args:
         config: all settings.
         directory: where everything is written.
-        resume: go on from the directory's last checkpoint; where it is damaged, from the previous.
+        resume: go on from the directory's last checkpoint; where it is damaged, from the previous;
+            a run that has none yet begins again.
         functions: see ``Problems``.
 
     Raises:
@@ -72,8 +73,8 @@ def train(
             cannot be resolved.
     """
     last = directory.checkpoints / "last"
-    if resume and not checkpoint.exists(last):
-        raise DAGSchedError(f"{directory.path} holds no checkpoint to resume from")
+    if resume and not directory.holds_run:
+        raise DAGSchedError(f"{directory.path} holds no run to resume")
     problems = Problems(
         config.curriculum.levels,
         seed=config.run.seed,
@@ -86,8 +87,10 @@ def train(
         stack.callback(torch.set_num_threads, torch.get_num_threads())
         torch.set_num_threads(1)
         run = _Run(config, directory, problems, stack)
-        if resume:
+        if resume and checkpoint.exists(last):
             run.restore(last)
+        elif resume:
+            run.begin_again()
         stop = stack.enter_context(_stop_on_signals())
         run.loop(stop)
         run.save("last")
@@ -100,12 +103,14 @@ def train(
 
 
 class _Stop:
-    """Set by a signal, read by the loop."""
+    """Set by a signal, read by the loop; a second Ctrl-C does not wait for it."""
 
     def __init__(self) -> None:
         self.requested = False
 
-    def __call__(self, _signal: int, _frame: FrameType | None) -> None:
+    def __call__(self, number: int, _frame: FrameType | None) -> None:
+        if self.requested and number == signal.SIGINT:
+            raise KeyboardInterrupt
         self.requested = True
 
 
@@ -202,6 +207,11 @@ class _Run:
             state={**state, **network.state},
             previous=self.directory.checkpoints / "previous" if name == "last" else None,
         )
+
+    def begin_again(self) -> None:
+        """Forget what a run has recorded that ended before its first checkpoint."""
+        self.observer.say("no checkpoint has been written yet: the run begins again")
+        self.observer.resume(0, 0.0, self.curriculum.level, self.lifecycle)
 
     def restore(self, source: Path) -> None:
         """Continue from a checkpoint, or the previous one where it is damaged."""
@@ -321,9 +331,12 @@ def _make_pool(config: Config, directory: RunDirectory, largest: int | None) -> 
 
 @contextlib.contextmanager
 def _stop_on_signals() -> Iterator[_Stop]:
-    """Turn SIGINT and SIGTERM into a request to stop; only the main thread may listen."""
+    """Turn SIGINT, SIGTERM and SIGHUP into a request to stop; only the main thread may listen."""
     stop = _Stop()
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # as nohup sets it
+        numbers.append(signal.SIGHUP)
+    before = {number: signal.signal(number, stop) for number in numbers}
     try:
         yield stop
     finally:

@@ -1,5 +1,6 @@
 """Live progress of a training run: a panel on a terminal, plain lines elsewhere."""
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -58,7 +59,8 @@ class Progress:
     """Context manager that shows the latest ``Status`` with the time left.
 
     On a terminal a panel is redrawn in place, and the clock runs on between updates; elsewhere a
-    line is printed every ``interval_s`` seconds at most, and one at the end.
+    line is printed every ``interval_s`` seconds at most, and one at the end. Where nobody reads it
+    any more, as when the terminal is closed, the run goes on all the same.
 
     Args:
         total_s: duration of the run.
@@ -104,7 +106,8 @@ class Progress:
         traceback: TracebackType | None,
     ) -> None:
         if self._live is not None:
-            self._live.stop()
+            with contextlib.suppress(OSError):
+                self._live.stop()
             self._live = None
         else:
             self._print_line()
@@ -118,13 +121,16 @@ class Progress:
 
     def message(self, text: str) -> None:
         """Print a line of text, above the panel if there is one."""
-        self._console.print(text, markup=False, highlight=False)
+        with contextlib.suppress(OSError):
+            self._console.print(text, markup=False, highlight=False)
 
     def _print_line(self) -> None:
         everything = [*_work(self._status), *_quality(self._status)]
         cells = "  ".join(f"{name} {value}" for name, value in everything)
         times = f"[{_duration(self._elapsed())} / {_duration(self._total_s)}]"
-        self._console.print(f"{times}  {cells}", markup=False, highlight=False, soft_wrap=True)
+        line = f"{times}  {cells}"
+        with contextlib.suppress(OSError):
+            self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def _panel(self) -> Panel:
         elapsed = min(self._elapsed(), self._total_s)

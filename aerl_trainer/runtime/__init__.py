@@ -3,6 +3,7 @@
 In reading order:
 
 - ``children``: child processes with a pipe to the parent; the only file that starts any
+- ``watch``: ends children that stand still
 - ``actor``: the loop of one actor
 - ``processes``: entry points of the child processes
 - ``pool``: the interface of search pools, and the pool that searches in this process

@@ -1,21 +1,28 @@
 """Child processes with a pipe to the parent; the only file that starts any."""
 
 import contextlib
+import multiprocessing
 import os
 import signal
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnContext
 from multiprocessing.process import BaseProcess
 from typing import Any
+
+from dagsched_env.errors import DAGSchedError
 
 __all__ = ["Child", "cause_of_death", "dismiss", "kill", "start_child"]
 
 JOIN_S = 2.0
 """How long a child may take to leave when asked; nothing is lost when it is killed."""
 THREAD_LIMITS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+SIGNALS_OF_THE_PARENT = {signal.SIGINT, signal.SIGHUP}
+"""Ctrl-C and the end of the terminal reach all processes, but only one decides what follows."""
 
 
 @dataclass
@@ -36,10 +43,18 @@ def start_child(
         target: body of the process; ``pipe`` leads to the parent.
         name: of the process.
         arguments: picklable.
+
+    Raises:
+        DAGSchedError: this process is daemonic, and Python lets such a one start none.
     """
+    if multiprocessing.current_process().daemon:
+        raise DAGSchedError(
+            "a daemonic process may not start others: call this in one with daemon=False, or with "
+            "one actor"
+        )
     here, there = context.Pipe()
     process = context.Process(target=target, args=(*arguments, there), name=name, daemon=True)
-    with _single_threaded(), _interrupts_blocked():
+    with _single_threaded(), _signals_blocked():
         process.start()
     there.close()
     return Child(process, here)
@@ -92,10 +107,15 @@ def _single_threaded() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    """Children inherit the mask: Ctrl-C is the parent's, from before their first line on."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+def _signals_blocked() -> Iterator[None]:
+    """Children inherit the mask, from before their first line on."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS_OF_THE_PARENT)
     try:
+        with warnings.catch_warnings():
+            # Nothing of ours needs tracking, so nothing leaks where the tracker has been killed.
+            warnings.filterwarnings("ignore", "resource_tracker: process died")
+            resource_tracker.ensure_running()
+        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS_OF_THE_PARENT)  # that has unblocked some
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)

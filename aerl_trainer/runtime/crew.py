@@ -19,6 +19,7 @@ from aerl_trainer.nn.evaluator import weight_count
 from aerl_trainer.runtime.actor import Assignment, Released
 from aerl_trainer.runtime.children import Child, cause_of_death, dismiss, kill, start_child
 from aerl_trainer.runtime.processes import Backend, ChildSpec, run_actor, run_worker
+from aerl_trainer.runtime.watch import Watch
 from aerl_trainer.shared_memory import BlockHandle
 from dagsched_env.instance import Instance
 
@@ -75,6 +76,7 @@ class Crew:
                 self._actors.append(self._start_actor(index))
             for worker in range(len(self._devices)):
                 self._workers.append(self._start_worker(worker))
+            made.callback(Watch(lambda: [*self._actors, *self._workers]).close)
             self._resources = made.pop_all()
 
     def __len__(self) -> int:

@@ -1,7 +1,6 @@
 """Entry points of the child processes. They import torch only where they need it."""
 
 import os
-import signal
 import sys
 from collections.abc import Callable
 from multiprocessing.connection import Connection
@@ -84,8 +83,7 @@ def run_worker(spec: ChildSpec, worker: int, device: str, orders: "Connection[An
 
 
 def _prepare(spec: ChildSpec) -> Callable[[], bool]:
-    """Leave Ctrl-C to the parent, write to the log, and watch whether the parent lives."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Write to the log, and watch whether the parent lives."""
     if spec.log_path is not None:
         log = os.open(spec.log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         os.dup2(log, 1)

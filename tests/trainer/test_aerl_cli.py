@@ -16,6 +16,7 @@ from aerl_trainer import config as settings
 from aerl_trainer.cli import main
 from aerl_trainer.config import Config
 from aerl_trainer.reporting import RunDirectory, read_metrics
+from aerl_trainer.runtime.supervisor import SearchPoolError
 from aerl_trainer.solutions import live
 from dagsched_env import io
 from dagsched_env.instance import Instance
@@ -533,6 +534,19 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str], argv: list[str]) -> Non
     assert output.out == ""
     assert "Traceback" not in output.err
     assert output.err
+
+
+def test_processes_that_keep_dying_are_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise SearchPoolError("actor-0 was killed by SIGKILL, death number 11")
+
+    monkeypatch.setattr(cli, "run_training", fail)
+    assert main(["train", "--run-dir", str(tmp_path / "run")]) == 2
+    assert capsys.readouterr().err == (
+        "aerl: error: actor-0 was killed by SIGKILL, death number 11\n"
+    )
 
 
 def test_ctrl_c_leaves_quietly(

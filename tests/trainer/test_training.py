@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aerl_trainer import checkpoint
+from aerl_trainer import checkpoint, training
 from aerl_trainer import config as settings
 from aerl_trainer.config import Config
 from aerl_trainer.policies import load_policy
@@ -237,7 +237,7 @@ def test_a_directory_with_a_run_is_not_overwritten(
 
 
 def test_an_empty_directory_cannot_be_resumed(tmp_path: Path) -> None:
-    with pytest.raises(DAGSchedError, match="no checkpoint to resume from"):
+    with pytest.raises(DAGSchedError, match="no run to resume"):
         run(tmp_path / "run", lockstep_config(), resume=True)
     assert not (tmp_path / "run").exists()
 
@@ -364,7 +364,12 @@ def test_killing_children_does_not_stop_training(tmp_path: Path) -> None:
 def start(path: Path, *flags: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "aerl_trainer", "train", "--run-dir", str(path), *flags]
     return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=path.parent
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=path.parent,
+        start_new_session=True,  # a process group of its own
     )
 
 
@@ -378,20 +383,22 @@ def wait_for_steps(path: Path, steps: int, process: subprocess.Popen[str]) -> No
     eventually(ready, f"step {steps} of {path.name}", timeout_s=120)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
 def test_a_signal_saves_and_leaves_and_the_run_goes_on(
     tmp_path: Path, number: signal.Signals
 ) -> None:
+    """It comes to all processes at a time, as from a terminal or a service manager."""
     path = tmp_path / "run"
     endless = set_flags(small_config(run={"actors": 1, "max_steps": 0}))
     with start(path, *endless) as process:
         wait_for_steps(path, 3, process)
-        process.send_signal(number)
+        os.killpg(process.pid, number)
         output, _ = process.communicate(timeout=60)
     assert process.returncode == 0, output
     assert "interrupted at step" in output
     assert f"aerl train --resume --run-dir {path}" in output
     assert "Traceback" not in output
+    assert "resource_tracker" not in output
     assert shared_memory_of(process.pid) == []
     steps = state_of(RunDirectory(path)).state["learner"]["steps"]
     assert steps >= 3
@@ -401,6 +408,40 @@ def test_a_signal_saves_and_leaves_and_the_run_goes_on(
     assert result.steps == steps + 4
     trained = [r["step"] for r in records(directory) if r["kind"] == "train"]
     assert trained == list(range(1, steps + 5))
+
+
+def test_a_run_under_nohup_outlives_its_terminal() -> None:
+    with training._stop_on_signals() as stop:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            assert signal.getsignal(number) is stop
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with training._stop_on_signals() as stop:
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+            assert signal.getsignal(signal.SIGTERM) is stop
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_second_ctrl_c_does_not_wait() -> None:
+    stop = training._Stop()
+    stop(signal.SIGINT, None)
+    stop(signal.SIGTERM, None)
+    assert stop.requested
+    with pytest.raises(KeyboardInterrupt):
+        stop(signal.SIGINT, None)
+
+
+def test_a_run_that_ended_before_its_first_checkpoint_begins_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config, directory = with_steps(lockstep_config(), 3), RunDirectory(tmp_path / "run")
+    directory.create(config)
+    directory.metrics_file.write_text('{"kind": "policy", "step": 1, "time_s": 0.5}\n')
+    result, _ = run(directory.path, config, resume=True)
+    assert result.steps == 3
+    assert "the run begins again" in capsys.readouterr().out
+    assert [r["step"] for r in records(directory) if r["kind"] == "policy"] == [1, 2, 3]
 
 
 def test_a_killed_run_goes_on_from_its_last_checkpoint(tmp_path: Path) -> None:

@@ -242,6 +242,26 @@ def test_panel_on_a_terminal() -> None:
     )
 
 
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_run_goes_on_when_nobody_reads_its_progress(terminal: bool) -> None:
+    """The terminal is closed, or the pipe."""
+
+    class Terminal(io.StringIO):
+        gone = False
+
+        def write(self, text: str) -> int:
+            if self.gone:
+                raise OSError(5, "Input/output error")
+            return super().write(text)
+
+    out = Terminal()
+    console = Console(file=out, width=80, force_terminal=terminal, _environ={})
+    with Progress(60, console=console) as progress:
+        out.gone = True
+        progress.update(FULL)
+        progress.message("still here")
+
+
 def test_progress_ends_when_the_run_fails() -> None:
     out = io.StringIO()
     console = Console(file=out, width=90, force_terminal=True, _environ={})
