@@ -11,6 +11,7 @@ from aerl_trainer.runtime.pool import Finished
 from aerl_trainer.search.shared_tree import SharedTree
 from aerl_trainer.search.summary import report_of
 from aerl_trainer.search.tree import TreeSize
+from dagsched_env.errors import DAGSchedError
 from dagsched_env.schedule import Schedule
 
 __all__ = ["JobSlot", "JobSlots"]
@@ -78,11 +79,15 @@ class JobSlots:
             The slot.
 
         Raises:
-            ValueError: the problem is larger than the trees were made for.
+            DAGSchedError: the problem is larger than the trees were made for.
         """
         n = job.instance.n_tasks
         if n > self._max_tasks:
-            raise ValueError(f"{n} tasks: this pool was made for at most {self._max_tasks}")
+            raise DAGSchedError(
+                f"{job.instance.name}: {n} tasks, but the searches have room for "
+                f"{self._max_tasks}: a function that draws problems states the largest number in "
+                "its attribute max_tasks"
+            )
         index = next(i for i, slot in enumerate(self._slots) if slot.job is None)
         slot = self._slots[index]
         slot.job, slot.rollout_weight, slot.incumbent = job, rollout_weight, incumbent

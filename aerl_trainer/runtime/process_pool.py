@@ -48,7 +48,7 @@ class ProcessPool:
         """Start a search with λ = ``rollout_weight``.
 
         Raises:
-            ValueError: the problem is larger than ``max_tasks``.
+            DAGSchedError: the problem is larger than ``max_tasks``.
         """
         self._supervisor.start(job, rollout_weight)
 

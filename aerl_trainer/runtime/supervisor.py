@@ -83,7 +83,7 @@ class Supervisor:
             incumbent: a schedule that the result must not be worse than.
 
         Raises:
-            ValueError: the problem is larger than ``max_tasks``.
+            DAGSchedError: the problem is larger than ``max_tasks``.
         """
         index = self.slots.put(job, rollout_weight, incumbent)
         self._begin(index)

@@ -151,6 +151,20 @@ def test_variants_are_compared_and_an_interrupted_comparison_goes_on(tmp_path):
     assert rows[0][1] == "0" != rows[1][1]
 
 
+@pytest.mark.slow
+def test_faults_lose_nothing_and_an_interrupted_campaign_goes_on(tmp_path):
+    """Training is killed whole and resumed, its disk is full, and a solve loses a child."""
+    few = ["--kinds", "all_killed", "solve_child_killed", "disk_full", "--seed", "3"]
+    printed_by("faults.py", *few, "--faults", "1", cwd=tmp_path)
+    first = (tmp_path / "faults.jsonl").read_text()
+    with (tmp_path / "faults.jsonl").open("a") as record:
+        record.write('{"kind": "solve_ch')  # killed in the middle of a line
+    printed = printed_by("faults.py", *few, "--faults", "3", cwd=tmp_path)
+    assert (tmp_path / "faults.jsonl").read_text().startswith(first)
+    assert printed.splitlines()[-1].startswith("| all | 3 | 0 | 0 | 0 |")
+    assert not any((tmp_path / "runs" / "faults").iterdir())
+
+
 def test_replay_is_measured_with_or_without_cpprb(tmp_path):
     few = ["--capacity", "2000", "--seconds", "0.01", "--rounds", "1"]
     printed = printed_by("replay.py", *few, cwd=tmp_path)

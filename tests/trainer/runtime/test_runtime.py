@@ -31,6 +31,7 @@ from aerl_trainer.search.alone import search_alone
 from aerl_trainer.search.shared_tree import SharedTree
 from aerl_trainer.search.tree import BROKEN, OUTCOME, ROOT, SIMS_DONE, WRITER, TreeArrays
 from aerl_trainer.solver import solve
+from dagsched_env.errors import DAGSchedError
 from dagsched_env.schedulers import SCHEDULERS
 from helpers import TESTS
 from helpers.faults import check_finished, kill
@@ -434,7 +435,7 @@ def test_two_pools_live_side_by_side() -> None:
 
 def test_a_problem_that_is_too_large_is_refused() -> None:
     with pool_of(max_tasks=5, backend="prior", explore=False) as pool:
-        with pytest.raises(ValueError, match="15 tasks: this pool was made for at most 5"):
+        with pytest.raises(DAGSchedError, match=r"15 tasks, but .* room for 5: .* max_tasks"):
             pool.submit(SearchJob(0, problem(15, 3), 0), 1.0)
         assert pool.free == CONFIG.run.trees_in_flight
 

@@ -1,0 +1,458 @@
+"""Random faults in small runs of ``aerl``: is anything lost, left behind, or said as a traceback?
+
+    python benchmarks/faults.py [--faults 200] [--kinds KIND …] [--seed 0] [--record faults.jsonl]
+        [--directory runs/faults] [--jobs 1]
+
+Each fault begins a small run in a directory of its own and strikes it once, at a random moment.
+Then the run goes on: a training is resumed, a solve repeated. What counts:
+
+  lost        the run does not come to its end, or its checkpoint or schedule cannot be read
+  leftovers   processes, shared memory, temporary files
+  tracebacks  in what the run prints or its processes log; noise of multiprocessing counts, too
+
+Every fault is a line of --record; a second call with this file makes the missing ones only. The
+directory of a fault that left something wrong stays. Faults are of these kinds, in turn:
+
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from aerl_trainer.policies import load_policy
+from dagsched_env.errors import DAGSchedError
+from dagsched_env.schedule import Schedule
+
+BENCHMARKS = Path(__file__).parent
+AERL = ("-m", "aerl_trainer")
+SMALL = """
+    run.max_steps=12 run.evaluation_budget_s=0.01 run.evaluation_simulations=10
+    search.budget=40 search.min_trajectories=3 search.batch_size=4 search.max_children=16
+    policy.instances=3 policy.schedules=4 policy.decay_steps=12
+    learner.groups=both learner.batch_size=4 learner.steps_per_job=2.0
+    learner.checkpoint_interval=2 learner.publish_interval=3 replay.capacity=32 replay.min_size=4
+    validator.interval=4 validator.instances=3 validator.fresh_instances=30
+"""
+NETWORK = "learner.network=true network.width=8 network.layers=1 inference.backend=server"
+NETWORK_SHARE = 0.3
+TRAIN = "train --run-dir run --instances family:cholesky?tiles=3 --actors 2 --minutes 5 --set"
+SOLVE = "solve montage --actors 3 --simulations 2000 --checkpoint none --out schedule.json"
+RESUME = "train --resume --run-dir run"
+STARTED_S = 1.0
+"""Until then Python itself starts, and answers Ctrl-C with a traceback of its own."""
+PATIENCE_S = 400.0
+"""A run that takes longer hangs."""
+TRACEBACK = re.compile(r"Traceback|Exception ignored|Fatal Python|leaked|resource_tracker")
+OF_TORCH = "torchinductor"
+"""A cache that torch makes among the temporary files, whatever is done with it."""
+TEMPORARY = re.compile(r"^\..*\.(new|old|tmp)$")
+
+
+class Run(NamedTuple):
+    """One process of ``aerl`` with its children, in a session of its own."""
+
+    process: subprocess.Popen[bytes]
+    directory: Path
+
+    def signal(self, number: int) -> None:
+        """To all processes."""
+        os.killpg(self.process.pid, number)
+
+    def processes(self) -> list[int]:
+        """All that live."""
+        entries = [entry for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+        return [int(e.name) for e in entries if _session(e) == self.process.pid]
+
+    def children(self, *, tracker: bool = False) -> list[int]:
+        """Actors and inference workers; or the resource tracker of multiprocessing."""
+        others = [pid for pid in self.processes() if pid != self.process.pid]
+        return [pid for pid in others if ("resource_tracker" in _command(pid)) == tracker]
+
+
+Strike = Callable[[Run, np.random.Generator], None]
+
+
+class Kind(NamedTuple):
+    """Of faults."""
+
+    command: str
+    meaning: str
+    strike: Strike | None = None
+    call: str = ""
+    """What goes wrong instead, see ``faulty_aerl.py``: place, how, and the most calls before."""
+    survives: bool = False
+    """The run must come to its end without being resumed."""
+    network: bool = False
+    """It takes one."""
+
+
+def to_all(*numbers: int) -> Strike:
+    def strike(run: Run, rng: np.random.Generator) -> None:
+        for number in numbers:
+            run.signal(number)
+            time.sleep(rng.uniform(0.0, 1.0))
+
+    return strike
+
+
+def to_main(number: int) -> Strike:
+    return lambda run, rng: run.process.send_signal(number)
+
+
+def to_child(number: int, *, tracker: bool = False) -> Strike:
+    def strike(run: Run, rng: np.random.Generator) -> None:
+        children: list[int] = []
+        while not children and run.process.poll() is None:
+            children = run.children(tracker=tracker)
+            time.sleep(0.05)
+        time.sleep(rng.uniform(0.0, 2.0))
+        if children:
+            os.kill(int(rng.choice(children)), number)
+
+    return strike
+
+
+def damage(run: Run, rng: np.random.Generator) -> None:
+    """Kill the run between two checkpoints, and damage a file of the last one."""
+    checkpoints = run.directory / "run" / "checkpoints"
+    while not (checkpoints / "previous").exists() and run.process.poll() is None:
+        time.sleep(0.05)
+    run.signal(signal.SIGKILL)
+    run.process.wait()
+    if files := sorted((checkpoints / "last").glob("*")):
+        path = files[rng.integers(len(files))]
+        content = bytearray(path.read_bytes())
+        match rng.integers(3):
+            case 0:
+                path.unlink()
+            case 1:
+                path.write_bytes(content[: rng.integers(len(content))])
+            case _:
+                content[rng.integers(len(content))] ^= 1 << int(rng.integers(8))
+                path.write_bytes(content)
+
+
+INT, TERM, HUP, KILL = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL
+STOP, CONT = signal.SIGSTOP, signal.SIGCONT
+KINDS = {
+    "child_killed": Kind("train", "SIGKILL to an actor or worker", to_child(KILL), survives=True),
+    "child_stopped": Kind("train", "SIGSTOP to one", to_child(STOP), survives=True),
+    "tracker_killed": Kind(
+        "train",
+        "SIGKILL to the resource tracker of multiprocessing",
+        to_child(KILL, tracker=True),
+        survives=True,
+    ),
+    "all_stopped": Kind("train", "Ctrl-Z and fg", to_all(STOP, CONT), survives=True),
+    "main_killed": Kind("train", "SIGKILL to the main process", to_main(KILL)),
+    "all_killed": Kind("train", "SIGKILL to all processes", to_all(KILL)),
+    "interrupted": Kind("train", "Ctrl-C", to_all(INT)),
+    "interrupted_twice": Kind("train", "Ctrl-C twice within a second", to_all(INT, INT)),
+    "terminated": Kind("train", "SIGTERM to all processes", to_all(TERM)),
+    "hung_up": Kind("train", "the terminal is closed: SIGHUP to all", to_all(HUP)),
+    "damaged": Kind("train", "SIGKILL, and a file of the last checkpoint is damaged", damage),
+    "disk_full": Kind("train", "a file cannot be synced", call="os:fsync full 60"),
+    "no_memory": Kind("train", "shared memory cannot be had", call="os:truncate full 4"),
+    "in_rename": Kind("train", "SIGKILL at a rename", call="os:rename kill 30"),
+    "in_replace": Kind("train", "SIGKILL at the replacement of a file", call="os:replace kill 5"),
+    "in_validation": Kind(
+        "train", "SIGKILL in it", call="aerl_trainer.validator:Validator.evaluate kill 4"
+    ),
+    "in_publishing": Kind(
+        "train",
+        "SIGKILL while the weights are published",
+        call="aerl_trainer.inference.weights:WeightBuffer.publish kill 4",
+        network=True,
+    ),
+    "in_final_table": Kind(
+        "train", "SIGKILL in it", call="aerl_trainer.cli:evaluate_policy kill 1"
+    ),
+    "clock": Kind(
+        "train", "the time of day is set back a day", call="time:time jump 200", survives=True
+    ),
+    "solve_child_killed": Kind("solve", "as above", to_child(KILL), survives=True),
+    "solve_child_stopped": Kind("solve", "as above", to_child(STOP), survives=True),
+    "solve_all_stopped": Kind("solve", "as above", to_all(STOP, CONT), survives=True),
+    "solve_main_killed": Kind("solve", "as above", to_main(KILL)),
+    "solve_interrupted": Kind("solve", "as above", to_all(INT)),
+    "solve_interrupted_twice": Kind("solve", "as above", to_all(INT, INT)),
+    "solve_terminated": Kind("solve", "as above", to_all(TERM)),
+    "solve_hung_up": Kind("solve", "as above", to_all(HUP)),
+}
+
+
+class Outcome(NamedTuple):
+    """Of one fault: a line of the record."""
+
+    kind: str
+    number: int
+    """Among those of its kind."""
+    codes: list[int]
+    """Exit codes of the run that was struck, and of the one that went on."""
+    lost: str
+    """Why, or nothing."""
+    leftovers: list[str]
+    tracebacks: list[str]
+    """The files with one."""
+    seconds: float
+
+    @property
+    def bad(self) -> bool:
+        return bool(self.lost or self.leftovers or self.tracebacks)
+
+
+def make(name: str, number: int, seed: int, directory: Path, duration_s: float) -> Outcome:
+    """Make one fault, go on after it, and look at what is there then.
+
+    Args:
+        name: its kind.
+        number: among those of its kind.
+        seed: of the campaign.
+        directory: of all runs.
+        duration_s: of a run without a fault.
+    """
+    kind, started = KINDS[name], time.monotonic()
+    rng = np.random.default_rng([seed, number, *name.encode()])
+    here = directory / f"{name}-{number}"
+    command, code, leftovers = struck(kind, rng, here, duration_s)
+    codes, lost = [code], unreadable(here, kind.command) if code == 0 else f"ended with {code}"
+    if lost and not kind.survives:
+        begun = (here / "run" / "config.toml").exists()
+        code, left = end(begin(here, *AERL, *(RESUME if begun else command).split()))
+        codes.append(code)
+        leftovers += left
+        lost = unreadable(here, kind.command) if code == 0 else f"went on to end with {code}"
+    leftovers += temporary_files(here)
+    logs = [here / "output", *here.glob("run/logs/*.log")]
+    tracebacks = [path.name for path in logs if TRACEBACK.search(path.read_text(errors="replace"))]
+    seconds = time.monotonic() - started
+    outcome = Outcome(name, number, codes, lost, leftovers, tracebacks, round(seconds, 1))
+    if not outcome.bad:
+        shutil.rmtree(here)
+    return outcome
+
+
+def struck(
+    kind: Kind, rng: np.random.Generator, here: Path, duration_s: float
+) -> tuple[str, int, list[str]]:
+    """Begin a run and strike it; where it has ended before, another one, and earlier.
+
+    Args:
+        kind: of the fault.
+        rng: of the moment.
+        here: the directory.
+        duration_s: of a run without a fault.
+
+    Returns:
+        The command, its exit code and the processes that it left.
+    """
+    shortening, hit = 1.0, False
+    while not hit:
+        shutil.rmtree(here, ignore_errors=True)
+        (here / "tmp").mkdir(parents=True)
+        command, entry = SOLVE, AERL
+        if kind.command == "train":
+            network = kind.network or rng.random() < NETWORK_SHARE
+            command = f"{TRAIN} {SMALL} {NETWORK if network else ''}"
+        if kind.call:
+            place, how, most = kind.call.split()
+            this = 1 + int(rng.integers(int(most)) * shortening)
+            entry = (str(BENCHMARKS / "faulty_aerl.py"), place, str(this), how)
+        run = begin(here, *entry, *command.split())
+        if kind.strike is not None:
+            time.sleep(STARTED_S + rng.uniform(0.0, duration_s) * shortening)
+            hit = run.process.poll() is None
+            if hit:
+                kind.strike(run, rng)
+        code, leftovers = end(run)
+        hit |= bool(kind.call) and (code != 0 or kind.survives)
+        shortening /= 2.0
+    return command, code, leftovers
+
+
+def begin(directory: Path, *arguments: str) -> Run:
+    """Start a command of Python; what it prints is added to the directory's ``output``."""
+    with (directory / "output").open("ab") as output:
+        process = subprocess.Popen(
+            [sys.executable, *arguments],
+            cwd=directory,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=os.environ | {"TMPDIR": str((directory / "tmp").resolve())},
+            start_new_session=True,
+        )
+    return Run(process, directory)
+
+
+def end(run: Run) -> tuple[int, list[str]]:
+    """Wait for a run; its exit code, and the processes that stay, which are ended."""
+    try:
+        code = run.process.wait(PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        code = 124  # as timeout(1) says it
+        run.signal(KILL)
+        run.process.wait()
+    deadline = time.monotonic() + 30.0
+    while (left := run.processes()) and time.monotonic() < deadline:
+        time.sleep(0.1)  # children look after their parent now and then
+    for pid in left:
+        os.kill(pid, KILL)
+    memory = Path("/dev/shm").glob(f"*-{run.process.pid}-*")
+    return code, [f"process {_command(pid)}" for pid in left] + [str(path) for path in memory]
+
+
+def temporary_files(directory: Path) -> list[str]:
+    """Those that a run has not removed, relative to its directory."""
+    files = [path for path in directory.rglob("*") if TEMPORARY.match(path.name)]
+    own = (directory / "tmp").iterdir()
+    files += [path for path in own if not path.name.startswith(OF_TORCH)]
+    return sorted({path.relative_to(directory).as_posix() for path in files})
+
+
+def unreadable(directory: Path, command: str) -> str:
+    """Why what a run has made cannot be read; nothing if it can."""
+    try:
+        if command == "train":
+            load_policy(directory / "run")
+            json.loads((directory / "run" / "results.json").read_text())
+        else:
+            Schedule.from_json((directory / "schedule.json").read_text())
+    except (DAGSchedError, OSError, ValueError) as error:
+        return str(error)
+    return ""
+
+
+def table(outcomes: list[Outcome]) -> str:
+    """A line for each kind, and one for all."""
+    lines = [
+        "| fault | runs | lost | leftovers | tracebacks | gone on after |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    names = [name for name in KINDS if any(outcome.kind == name for outcome in outcomes)]
+    for title, chosen in [
+        *((f"`{name}`", [o for o in outcomes if o.kind == name]) for name in names),
+        ("all", outcomes),
+    ]:
+        counts = (
+            len(chosen),
+            sum(bool(o.lost) for o in chosen),
+            sum(bool(o.leftovers) for o in chosen),
+            sum(bool(o.tracebacks) for o in chosen),
+            sum(len(o.codes) > 1 for o in chosen),
+        )
+        lines.append(f"| {title} | " + " | ".join(map(str, counts)) + " |")
+    return "\n".join(lines)
+
+
+def recorded(path: Path, seed: int) -> tuple[dict[str, float], list[Outcome]]:
+    """Durations without a fault, and the faults so far; a line that was cut off is dropped."""
+    durations: dict[str, float] = {}
+    outcomes = []
+    for line in path.read_text().splitlines() if path.exists() else []:
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue
+        if "durations" in record:
+            if record["seed"] != seed:
+                raise SystemExit(f"{path} is of --seed {record['seed']}: give it, or another file")
+            durations = record["durations"]
+        else:
+            outcomes.append(Outcome(**record))
+    return durations, outcomes
+
+
+def measured(directory: Path) -> dict[str, float]:
+    """Seconds of each command without a fault, which must end well."""
+    durations = {}
+    for command, line in {"train": f"{TRAIN} {SMALL}", "solve": SOLVE}.items():
+        here = directory / f"no-fault-{command}"
+        shutil.rmtree(here, ignore_errors=True)
+        (here / "tmp").mkdir(parents=True)
+        started = time.monotonic()
+        code, left = end(begin(here, *AERL, *line.split()))
+        if code or left or unreadable(here, command):
+            raise SystemExit(f"{here}: goes wrong without a fault (exit code {code}, {left})")
+        durations[command] = round(time.monotonic() - started, 1)
+        shutil.rmtree(here)
+    return durations
+
+
+def planned(kinds: list[str], count: int) -> Iterator[tuple[str, int]]:
+    """Kind and number of each fault: the kinds in turn."""
+    return ((kinds[i % len(kinds)], i // len(kinds)) for i in range(count))
+
+
+def _session(entry: Path) -> int:
+    """Of a live process; 0 if it is dead."""
+    try:
+        fields = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return 0 if fields[0] == "Z" else int(fields[3])
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""
+
+
+def main() -> None:
+    lines = "\n".join(f"  {name:24} {kind.meaning}" for name, kind in KINDS.items())
+    parser = argparse.ArgumentParser(
+        description=f"{__doc__}{lines}", formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--faults", type=int, default=200)
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS), metavar="KIND")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--record", type=Path, default=Path("faults.jsonl"))
+    parser.add_argument("--directory", type=Path, default=Path("runs/faults"))
+    parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
+    options = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # runs must not ignore it after a "&"
+    durations, outcomes = recorded(options.record, options.seed)
+    writing = threading.Lock()
+
+    def write(record: dict[str, object]) -> None:
+        with writing, options.record.open("a") as file:  # the line before may be cut off
+            file.write(f"\n{json.dumps(record)}\n")
+
+    if not durations:
+        durations = measured(options.directory)
+        write({"seed": options.seed, "durations": durations})
+
+    def made(fault: tuple[str, int]) -> Outcome:
+        name, number = fault
+        duration_s = durations[KINDS[name].command]
+        outcome = make(name, number, options.seed, options.directory, duration_s)
+        write(outcome._asdict())
+        verdict = "BAD " if outcome.bad else "good"
+        print(f"{verdict} {name} {number}: {outcome.codes} {outcome.lost}", flush=True)
+        return outcome
+
+    plan = list(planned(options.kinds, options.faults))
+    done = {(outcome.kind, outcome.number) for outcome in outcomes}
+    with ThreadPoolExecutor(options.jobs) as pool:
+        outcomes += pool.map(made, [fault for fault in plan if fault not in done])
+    chosen = set(plan)
+    print(table([o for o in outcomes if (o.kind, o.number) in chosen]))
+
+
+if __name__ == "__main__":
+    main()
