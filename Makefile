@@ -51,8 +51,9 @@ $(KERNELS): $(STAMP) $(shell grep -rlE '^@(kernel|borrowing|embedded|inlined)' d
 train: $(KERNELS) ## train AERL-DS: MINUTES, RUN (name under runs/), INSTANCES, ACTORS, SEED, CONFIG, RESUME=1
 	@$(BIN)/aerl train $(TRAIN_FLAGS)
 
-test: $(KERNELS) ## run all tests
-	@$(BIN)/python -m pytest
+# The tests of a file stay together: they share fixtures that train.
+test: $(KERNELS) ## run all tests, on up to four cores
+	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadscope
 
 baseline: $(KERNELS) ## train MaskablePPO on the same problems: MINUTES
 	@$(BIN)/python -m aerl_trainer.baselines.maskable_ppo $(if $(MINUTES),--minutes '$(MINUTES)')
