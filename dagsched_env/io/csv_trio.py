@@ -10,9 +10,10 @@
 - ``schedule.csv``: ``task,processor,start,finish``; written with a schedule, never read.
 
 Names are written as they are, and read back exactly. **A spreadsheet takes a name that begins with
-= + - or @ for a formula**, which can send data away or start programs. Where names come from others
-and a spreadsheet opens the tables, write them with ``dagsched convert --safe`` or ``io.save(...,
-safe=True)``: an apostrophe stands before such names, and stays when they are read.
+one of** ``=+-@`` **for a formula**, which can send data away or start programs. Where names come
+from others and a spreadsheet opens the tables, write them with the option ``--safe`` of
+``dagsched convert``, or ``safe=True`` of ``dagsched_env.io.save``: an apostrophe stands before such
+names, and stays when they are read.
 """
 
 import csv
