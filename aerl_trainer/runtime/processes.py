@@ -49,7 +49,7 @@ def run_actor(spec: ChildSpec, index: int, parent: "Connection[Any, Any]") -> No
     make = _evaluator_factory(spec, index, requests, running)
     try:
         Actor(index, trees, requests.states[index], make, parent, running).run()
-    except (WorkerGone, EOFError, BrokenPipeError) as ended:
+    except (WorkerGone, EOFError, ConnectionError) as ended:
         print(f"actor {index}: {ended!r}", file=sys.stderr)
 
 
@@ -78,7 +78,7 @@ def run_worker(spec: ChildSpec, worker: int, device: str, orders: "Connection[An
             requests, worker, weights, evaluator, orders, spec.inference, running
         )
         inference_worker.serve()
-    except EOFError as ended:
+    except (EOFError, ConnectionError) as ended:
         print(f"inference worker {worker}: {ended!r}", file=sys.stderr)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from aerl_trainer.records import SearchJob
-from aerl_trainer.runtime import watch
+from aerl_trainer.runtime import crew, watch
 from aerl_trainer.runtime.children import Child, cause_of_death, dismiss, kill, start_child
 from aerl_trainer.runtime.watch import Watch
 from aerl_trainer.solver import solve
@@ -70,6 +70,33 @@ def test_a_daemonic_process_solves_without_others(monkeypatch: pytest.MonkeyPatc
     assert result.simulations >= 100
     with pytest.raises(DAGSchedError, match="daemon=False, or with one actor"):
         start_child(CONTEXT, wait_for_order, "never")
+
+
+class Gone:
+    """The pipe to a parent that was killed before it had read everything."""
+
+    def poll(self, timeout: float = 0.0) -> bool:
+        raise ConnectionResetError(104, "Connection reset by peer")
+
+
+@pytest.mark.parametrize("name", ["actor-0", "inference-0"])
+def test_a_child_whose_parent_is_killed_leaves_in_one_line(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    started: dict[str, tuple[Any, ...]] = {}
+
+    def start(context: Any, target: Any, name: str, *arguments: Any) -> Child:
+        started[name] = (target, *arguments)
+        return start_child(context, wait_for_order, name)
+
+    monkeypatch.setattr(crew, "start_child", start)
+    pool = OpenPool(small_config(), 8, backend="server", explore=False)
+    try:
+        target, spec, *arguments = started[name]
+        target(spec._replace(parent_pid=os.getppid()), *arguments, Gone())
+    finally:
+        pool.close()
+    assert len(capsys.readouterr().err.splitlines()) == 1
 
 
 # -- those that stand still ----------------------------------------------------------------------
