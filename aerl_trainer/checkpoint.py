@@ -5,8 +5,12 @@ A checkpoint is written to ``.<name>.new`` beside it and synced; the old one is 
 generation. So at every moment either ``<name>`` or ``.<name>.old`` is complete. One process may
 write; one that reads at the moment of a replacement may get an error, and a complete checkpoint on
 the next try.
+
+Everything in it is checked before it is used: ``state.json`` holds a digest of each other file and
+one of its own contents, and ``take`` compares tensors with those that are expected.
 """
 
+import contextlib
 import hashlib
 import io
 import json
@@ -14,37 +18,47 @@ import os
 import re
 import shutil
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import safetensors.torch
 import torch
-from safetensors import SafetensorError
 
 from dagsched_env.errors import DAGSchedError
-from dagsched_env.io.atomic import write_new
+from dagsched_env.io.atomic import naming, write_new
 
 __all__ = [
+    "MANIFEST",
     "Checkpoint",
     "CheckpointError",
     "exists",
-    "flatten_optimizer",
+    "generations",
+    "put_back",
     "load",
-    "load_or_previous",
+    "read_first",
     "save",
-    "unflatten_optimizer",
+    "take",
 ]
 
 FORMAT = "aerl-checkpoint"
-VERSION = 3
+VERSION = 4
+WITHOUT_DIGEST = 3
+"""The version before: ``state.json`` had no digest of its own."""
 MANIFEST = "state.json"
 ARRAYS = "arrays.npz"
 
+LARGEST = 1e9
+"""Of numbers in tensors: products of a few of them are finite."""
+GENERATIONS = ("last", "previous", "best")
+SUFFIX = ".safetensors"
+GROUP = re.compile(r"\w[\w-]*", re.ASCII)
+
 Tensors = dict[str, torch.Tensor]
+Read = TypeVar("Read")
 
 
 class CheckpointError(DAGSchedError):
@@ -93,7 +107,8 @@ def save(
         _remove(fresh)
         fresh.mkdir()
         for name, content in contents.items():
-            write_new(fresh / name, content)
+            with naming(directory / name):
+                write_new(fresh / name, content)
         _sync_directory(fresh)
         if directory.exists():
             directory.rename(old)
@@ -101,11 +116,18 @@ def save(
         _sync_directory(directory.parent)
         _put_away(old, previous)
     except OSError as error:
+        with contextlib.suppress(OSError):
+            _remove(fresh)
         raise CheckpointError(f"{error.filename or directory}: {error.strerror}") from None
 
 
-def load(directory: Path) -> Checkpoint:
+def load(directory: Path, groups: Collection[str] | None = None) -> Checkpoint:
     """Read the checkpoint at ``directory``, or the one that a cut-off save has moved aside.
+
+    Args:
+        directory: its place.
+        groups: the groups of tensors to read, and no arrays: other files may be damaged; None
+            reads everything.
 
     Raises:
         CheckpointError: there is none; a file is missing, truncated or altered; or it has another
@@ -116,80 +138,92 @@ def load(directory: Path) -> Checkpoint:
     tensors: dict[str, Tensors] = {}
     arrays: dict[str, npt.NDArray[Any]] = {}
     for name, (size, digest) in record["files"].items():
+        group = name.removesuffix(SUFFIX)
+        if groups is not None and group not in groups:
+            continue
         content = _read_checked(source / name, size, digest)
         if name == ARRAYS:
             arrays = _decode_arrays(source / name, content)
         else:
-            tensors[Path(name).stem] = _decode_tensors(source / name, content)
+            tensors[group] = _decode_tensors(source / name, content)
     return Checkpoint(tensors, arrays, record["state"])
 
 
-def load_or_previous(directory: Path, previous: Path, warn: Callable[[str], object]) -> Checkpoint:
-    """Read the checkpoint at ``directory``, or the one before it where it is damaged.
+def take(saved: Checkpoint, group: str, like: Mapping[str, torch.Tensor]) -> Tensors:
+    """A group of tensors, which are as they should be.
 
     Args:
-        directory: its place.
-        previous: as of ``save``.
-        warn: told what is damaged, and what is read instead.
+        saved: the checkpoint.
+        group: its name.
+        like: tensors of the names, types and shapes that it must have.
 
     Raises:
-        CheckpointError: neither can be read; says why the first cannot.
+        CheckpointError: the group or a tensor is missing, of another type or shape, or holds
+            numbers that are not finite or beyond ``LARGEST``.
     """
-    try:
-        return load(directory)
-    except CheckpointError as error:
+    found = saved.tensors.get(group, {})
+    if odd := sorted(found.keys() ^ like.keys()):
+        what = "is missing" if odd[0] in like else "is not expected"
+        raise CheckpointError(f"tensor {odd[0]!r} of {group!r} {what}")
+    for name, expected in like.items():
+        tensor = found[name]
+        if tensor.dtype != expected.dtype or tensor.shape != expected.shape:
+            raise CheckpointError(
+                f"tensor {name!r} of {group!r} is {tensor.dtype}{list(tensor.shape)}, expected "
+                f"{expected.dtype}{list(expected.shape)}"
+            )
+        if not (tensor.abs() <= LARGEST).all():
+            raise CheckpointError(
+                f"tensor {name!r} of {group!r} holds numbers that are not finite, or too large"
+            )
+    return found
+
+
+def read_first(
+    candidates: Sequence[Path], read: Callable[[Path], Read], warn: Callable[[str], object]
+) -> Read:
+    """What can be read from the first of several checkpoints that is not damaged.
+
+    Args:
+        candidates: their places, the best one first.
+        read: reads one; raises CheckpointError where it is damaged.
+        warn: told what is damaged, and what is used instead.
+
+    Raises:
+        CheckpointError: none can be read; says why for each.
+    """
+    failures: list[str] = []
+    for place in candidates:
         try:
-            older = load(previous)
-        except CheckpointError:
-            raise error from None
-        warn(f"{error}; the checkpoint before it is used: {previous}")
-        return older
+            result = read(place)
+        except CheckpointError as error:
+            if exists(place) or not failures:
+                failures.append(str(error))
+            continue
+        if failures:
+            warn(f"{'; '.join(failures)}; {place} is used instead")
+        return result
+    raise CheckpointError("; ".join(failures))
+
+
+def generations(folder: Path) -> tuple[Path, ...]:
+    """The checkpoints of a run in their folder, the one to read first.
+
+    The second one is what a save that was cut off has moved aside, where there is such a one.
+    """
+    last, *others = (folder / name for name in GENERATIONS)
+    return last, _siblings(last)[1], *others
+
+
+def put_back(directory: Path) -> None:
+    """Put what a save that was cut off has moved aside in the place of a damaged checkpoint."""
+    _remove(directory)
+    _siblings(directory)[1].rename(directory)
 
 
 def exists(directory: Path) -> bool:
     """Whether ``load`` has something to read, if only what a cut-off save has moved aside."""
     return directory.is_dir() or _siblings(directory)[1].is_dir()
-
-
-def flatten_optimizer(state_dict: Mapping[str, Any]) -> tuple[Tensors, dict[str, Any]]:
-    """Split the ``state_dict`` of a torch optimiser such as AdamW into tensors and JSON values.
-
-    Returns:
-        tensors: ``"<parameter>.<key>"`` → tensor, for every tensor of the state.
-        record: the parameter groups, and what else the state holds.
-    """
-    tensors: Tensors = {}
-    scalars: dict[str, dict[str, Any]] = {}
-    for parameter, values in state_dict["state"].items():
-        for key, value in values.items():
-            if isinstance(value, torch.Tensor):
-                tensors[f"{parameter}.{key}"] = value
-            else:
-                scalars.setdefault(str(parameter), {})[key] = value
-    return tensors, {"param_groups": state_dict["param_groups"], "scalars": scalars}
-
-
-def unflatten_optimizer(tensors: Tensors, record: Mapping[str, Any]) -> dict[str, Any]:
-    """The inverse of ``flatten_optimizer``, also after the record has been through JSON.
-
-    Raises:
-        CheckpointError: the record is not one of ``flatten_optimizer``.
-    """
-    try:
-        state = {int(p): dict(values) for p, values in record["scalars"].items()}
-        for name, tensor in tensors.items():
-            parameter, key = name.split(".", 1)
-            state.setdefault(int(parameter), {})[key] = tensor
-        groups = [
-            {
-                key: tuple(value) if isinstance(value, list) and key != "params" else value
-                for key, value in group.items()
-            }
-            for group in record["param_groups"]
-        ]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise CheckpointError(f"not the state of an optimiser: {error!r}") from None
-    return {"state": state, "param_groups": groups}
 
 
 # -- contents ------------------------------------------------------------------------------------
@@ -201,10 +235,10 @@ def _encode(
     """File name → bytes, for everything but the manifest."""
     contents = {}
     for group, values in tensors.items():
-        if not re.fullmatch(r"\w[\w-]*", group):
+        if not GROUP.fullmatch(group):
             raise CheckpointError(f"{group!r} is no name for a file of tensors")
         copies = {k: v.detach().to("cpu", copy=True).contiguous() for k, v in values.items()}
-        contents[f"{group}.safetensors"] = safetensors.torch.save(copies)
+        contents[group + SUFFIX] = safetensors.torch.save(copies)
     contents[ARRAYS] = _encode_arrays(arrays)
     return contents
 
@@ -221,48 +255,85 @@ def _encode_arrays(arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
 
 
 def _manifest(contents: Mapping[str, bytes], state: Mapping[str, Any]) -> bytes:
-    files = {name: [len(data), hashlib.sha256(data).hexdigest()] for name, data in contents.items()}
-    record = {"format": FORMAT, "version": VERSION, "files": files, "state": dict(state)}
+    files = {name: [len(data), _digest(data)] for name, data in contents.items()}
     try:
-        return json.dumps(record, allow_nan=False, indent=1).encode()
+        body = json.loads(json.dumps({"files": files, "state": dict(state)}, allow_nan=False))
     except (TypeError, ValueError) as error:
         raise CheckpointError(f"{MANIFEST}: {error}; only finite JSON values are stored") from None
+    record = {"format": FORMAT, "version": VERSION, "digest": _digest_of(body), **body}
+    return json.dumps(record, indent=1).encode()
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
     content = _read(path)
     try:
-        record = json.loads(content)
+        record = json.loads(content, parse_constant=_refuse)
+        digest = _digest_of(record) if isinstance(record, dict) else None
     except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{path}: truncated or not JSON: {error}") from None
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise CheckpointError(f'{path}: no checkpoint, "format" is not "{FORMAT}"')
-    if record.get("version") != VERSION:
+    version = record.get("version")
+    if version not in (VERSION, WITHOUT_DIGEST):
         raise CheckpointError(
-            f"{path}: version {record.get('version')!r} is not {VERSION}: written by another "
+            f"{path}: version {version!r} is not {VERSION}: written by another "
             "release of aerl-ds; use that release, or train again"
         )
     if not isinstance(record.get("files"), dict) or not isinstance(record.get("state"), dict):
         raise CheckpointError(f"{path}: keys 'files' and 'state' must be objects")
+    if version == VERSION and record.get("digest") != digest:
+        raise CheckpointError(f"{path}: altered: its digest is not that of its contents")
     for name, entry in record["files"].items():
-        if name != Path(name).name or not isinstance(entry, list) or len(entry) != 2:
+        plain = name == ARRAYS or (
+            name.endswith(SUFFIX) and GROUP.fullmatch(name.removesuffix(SUFFIX))
+        )
+        if not plain or not isinstance(entry, list) or len(entry) != 2:
             raise CheckpointError(f"{path}: entry {name!r} of 'files' is not valid")
     return record
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON value")
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _digest_of(record: Mapping[str, Any]) -> str:
+    """Of a parsed manifest, however it is written; what else it holds is a constant."""
+    body = [record.get("files"), record.get("state")]
+    return _digest(json.dumps(body, sort_keys=True, separators=(",", ":")).encode())
 
 
 def _decode_tensors(path: Path, content: bytes) -> Tensors:
     try:
         return safetensors.torch.load(content)
-    except (SafetensorError, ValueError, KeyError) as error:
-        raise CheckpointError(f"{path}: not a safetensors file: {error}") from None
+    except Exception as error:  # a parser may raise anything on bytes that were made up
+        raise CheckpointError(f"{path}: not a safetensors file: {_reason(error)}") from None
 
 
 def _decode_arrays(path: Path, content: bytes) -> dict[str, npt.NDArray[Any]]:
     try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-            return {key: archive[key] for key in archive.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise CheckpointError(f"{path}: not an npz file of plain arrays: {error}") from None
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            return {i.filename.removesuffix(".npy"): _array(archive, i) for i in archive.infolist()}
+    except Exception as error:  # as above: numpy, zipfile and the parser of headers
+        reason = _reason(error)
+        raise CheckpointError(f"{path}: not an npz file of plain arrays: {reason}") from None
+
+
+def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> npt.NDArray[Any]:
+    """One array; a compressed one, which this module never writes, could be of any size."""
+    if entry.compress_type != zipfile.ZIP_STORED:
+        raise ValueError(f"{entry.filename} is compressed")
+    with archive.open(entry) as file:
+        array: npt.NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+    return array
+
+
+def _reason(error: Exception) -> str:
+    """The first line of a message, or the name of an error without one."""
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 # -- files ---------------------------------------------------------------------------------------
@@ -285,6 +356,8 @@ def _find(directory: Path) -> Path:
 
 def _read(path: Path) -> bytes:
     try:
+        if path.exists() and not path.is_file():
+            raise CheckpointError(f"{path}: not a file")  # a pipe would never end
         return path.read_bytes()
     except FileNotFoundError:
         raise CheckpointError(f"{path}: missing") from None
@@ -296,7 +369,7 @@ def _read_checked(path: Path, size: int, digest: str) -> bytes:
     content = _read(path)
     if len(content) != size:
         raise CheckpointError(f"{path}: truncated: {len(content)} bytes of {size}")
-    if hashlib.sha256(content).hexdigest() != digest:
+    if _digest(content) != digest:
         raise CheckpointError(f"{path}: altered: its digest is not the one in {MANIFEST}")
     return content
 

@@ -1,9 +1,11 @@
 """``aerl``: train, evaluate, solve."""
 
+import contextlib
 import dataclasses
 import sys
 import tomllib
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from json import dumps
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -19,7 +21,7 @@ from aerl_trainer.config import Config, ConfigError, CurriculumConfig
 from aerl_trainer.evaluation import Evaluation, examples
 from aerl_trainer.evaluation import evaluate as evaluate_policy
 from aerl_trainer.launch import new_run_directory, with_machines, with_specs
-from aerl_trainer.policies import Policy, load_policy
+from aerl_trainer.policies import DamageWarning, Policy, load_policy
 from aerl_trainer.problems import listed
 from aerl_trainer.reporting import (
     RunDirectory,
@@ -72,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"aerl {__version__}")
         return 0
     try:
-        with assumptions_on_stderr("aerl"), announced_compilation("aerl"):
+        with _damage_on_stderr(), assumptions_on_stderr("aerl"), announced_compilation("aerl"):
             app.cli(
                 prog="aerl",
                 description="AERL-DS: search and learning for DAG scheduling. "
@@ -131,12 +133,13 @@ def train(
     flags = {"minutes": minutes, "actors": actors, "seed": seed}
     chosen = _settings(source, set, {k: v for k, v in flags.items() if v is not None})
     chosen = with_specs(chosen, *with_machines([instances, validate], machines))
-    result = run_training(chosen, directory, resume=resume)
     console = Console(markup=False)
-    if result.interrupted:
-        console.print(f"interrupted at step {result.steps}; a checkpoint is saved")
-    else:
-        _final_report(chosen, directory, result, console)
+    with directory.hold():
+        result = run_training(chosen, directory, resume=resume)
+        if result.interrupted:
+            console.print(f"interrupted at step {result.steps}; a checkpoint is saved")
+        else:
+            _final_report(chosen, directory, result, console)
     _say_what_next(directory, console)
 
 
@@ -374,6 +377,23 @@ def _say_what_next(directory: RunDirectory, console: Console) -> None:
         f"tensorboard --logdir {path / 'tb'}",
     ):
         console.print(f"  {command}", highlight=False, soft_wrap=True)
+
+
+@contextlib.contextmanager
+def _damage_on_stderr() -> Iterator[None]:
+    """Within, a ``DamageWarning`` is one line on stderr."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", DamageWarning)
+        show = warnings.showwarning
+
+        def show_on_stderr(message: Warning | str, *others: Any, **named: Any) -> None:
+            if isinstance(message, DamageWarning):
+                print(f"aerl: {message}", file=sys.stderr)
+            else:
+                show(message, *others, **named)
+
+        warnings.showwarning = show_on_stderr
+        yield
 
 
 def _one_line(error: Exception) -> str:

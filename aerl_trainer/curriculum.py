@@ -6,6 +6,7 @@ import numpy as np
 
 from aerl_trainer.config import CurriculumConfig
 from aerl_trainer.problems import Problems
+from aerl_trainer.stored import stored
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
 
@@ -92,9 +93,7 @@ class Curriculum:
         Raises:
             DAGSchedError: a key is missing or of a wrong type, or the level does not exist.
         """
-        level, history = record.get("level"), record.get("history")
-        if type(level) is not int or not isinstance(history, list):
-            raise DAGSchedError("curriculum state needs 'level', an integer, and 'history', a list")
+        level, history = stored(record, "level", int), stored(record, "history", list)
         if not all(isinstance(value, float) and np.isfinite(value) for value in history):
             raise DAGSchedError("curriculum state: 'history' holds something that is no number")
         self._level = self._check(level)

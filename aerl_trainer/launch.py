@@ -71,18 +71,19 @@ def train(
             if resume
             else f"{directory.path} holds a run already: resume it, or choose another directory"
         )
-    if config is None:
-        config = settings.load(directory.config_file) if resume else Config()
-    given = {"minutes": minutes, "actors": actors, "seed": seed}
-    changes = {name: value for name, value in given.items() if value is not None}
-    config = dataclasses.replace(config, run=dataclasses.replace(config.run, **changes))  # type: ignore[arg-type]
-    functions: dict[str, Draw] = {}
-    config = with_specs(
-        config,
-        _specs_of(source, directory.path, functions),
-        _specs_of(validate, directory.path, functions),
-    )
-    result = run_training(config, directory, resume=resume, functions=functions)
+    with directory.hold():
+        if config is None:
+            config = settings.load(directory.config_file) if resume else Config()
+        given = {"minutes": minutes, "actors": actors, "seed": seed}
+        changes = {name: value for name, value in given.items() if value is not None}
+        config = dataclasses.replace(config, run=dataclasses.replace(config.run, **changes))  # type: ignore[arg-type]
+        functions: dict[str, Draw] = {}
+        config = with_specs(
+            config,
+            _specs_of(source, directory.path, functions),
+            _specs_of(validate, directory.path, functions),
+        )
+        result = run_training(config, directory, resume=resume, functions=functions)
     return TrainedRun(directory.path, result)
 
 

@@ -3,6 +3,7 @@
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
@@ -14,12 +15,15 @@ from aerl_trainer.config import Config
 from aerl_trainer.curriculum import Curriculum
 from aerl_trainer.learning.experiences import group_of, make_experiences
 from aerl_trainer.learning.learner import Learner
+from aerl_trainer.learning.packing import pack_groups, unpack_groups
 from aerl_trainer.nn.evaluator import TorchEvaluator
 from aerl_trainer.nn.network import Network
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.records import SearchJob, SearchReport, TreeGroup
+from aerl_trainer.replay.arrays import Arrays
 from aerl_trainer.runtime.pool import SearchPool
 from aerl_trainer.search.trajectories import Completion, complete_by_network, sample_trajectories
+from aerl_trainer.stored import stored
 
 __all__ = ["LifecycleThread", "JobLifecycle"]
 
@@ -28,20 +32,21 @@ MOST_GROUPS = 64
 
 
 class JobLifecycle:
-    """Keeps the pool busy and turns finished trees into what is learned from.
+    """Keeps a pool busy and turns finished trees into what is learned from.
+
+    It needs a pool to ``advance``; until then its state can be read and restored.
 
     Args:
         config: of the run.
-        pool: grows the trees.
         curriculum: draws the problems.
         learner: of the network, receives the experiences; None if there is no network.
     """
 
-    def __init__(
-        self, config: Config, pool: SearchPool, curriculum: Curriculum, learner: Learner | None
-    ) -> None:
-        self._config, self._pool = config, pool
+    def __init__(self, config: Config, curriculum: Curriculum, learner: Learner | None) -> None:
+        self._config = config
         self._learner, self._curriculum = learner, curriculum
+        self._pool: SearchPool | None = None
+        self._harvest = threading.Lock()
         self._evaluator = TorchEvaluator(Network(config.network))
         self._guide = FastPolicy()
         self._groups: deque[TreeGroup] = deque(maxlen=MOST_GROUPS)
@@ -52,10 +57,22 @@ class JobLifecycle:
         """Jobs that have been learned from."""
         self.simulations = 0
 
+    def search_with(self, pool: SearchPool) -> None:
+        """Have this pool grow the trees, with the weights that were published last."""
+        self._pool = pool
+        if self._fresh is not None:
+            pool.publish(self._fresh[0])
+
     def publish(self, weights: npt.NDArray[np.float32], version: int) -> None:
         """Use new weights in the search and below the searched part of trajectories."""
         self._fresh = (weights, version)
-        self._pool.publish(weights)
+        if self._pool is not None:
+            self._pool.publish(weights)
+
+    @property
+    def published(self) -> npt.NDArray[np.float32] | None:
+        """The weights that were published last: those that the actors hold."""
+        return None if self._fresh is None else self._fresh[0]
 
     def guide(self, policy: FastPolicy) -> None:
         """Have this policy guide the searches that begin from now on."""
@@ -72,6 +89,7 @@ class JobLifecycle:
 
     def advance(self, timeout: float) -> SearchReport | None:
         """Fill the pool and harvest at most one finished tree; None if there was none in time."""
+        assert self._pool is not None
         while self._pool.free > 0:
             weight = 1.0 if self._learner is None else self._learner.rollout_weight
             self._pool.submit(self._draw_job(), weight)
@@ -88,22 +106,39 @@ class JobLifecycle:
             rng,
         )
         self._pool.release(finished)
-        if self._learner is not None:
-            self._learner.add(make_experiences(instance, trajectories, self._config))
-        if self._config.learner.groups != "rollouts":
-            self._groups.append(group_of(instance, trajectories))
-        self.simulations += finished.report.simulations
-        self.finished += 1
+        with self._harvest:
+            if self._learner is not None:
+                self._learner.add(make_experiences(instance, trajectories, self._config))
+            if self._config.learner.groups != "rollouts":
+                self._groups.append(group_of(instance, trajectories))
+            self.simulations += finished.report.simulations
+            self.finished += 1
         return finished.report
 
-    def state_dict(self) -> dict[str, Any]:
-        """Counters as JSON values; jobs in flight are drawn again after a resume."""
-        return {"finished": self.finished, "simulations": self.simulations}
+    def at_rest(self) -> AbstractContextManager[object]:
+        """Within, no tree is learned from: counters, groups and replay belong together."""
+        return self._harvest
 
-    def load_state_dict(self, record: dict[str, Any]) -> None:
-        """Go on behind the last job that was learned from."""
-        self.finished = self.submitted = int(record["finished"])
-        self.simulations = int(record["simulations"])
+    def state(self) -> tuple[Arrays, dict[str, Any]]:
+        """Groups that wait, and counters; jobs in flight are drawn again after a resume."""
+        counters = {"finished": self.finished, "simulations": self.simulations}
+        return pack_groups(list(self._groups)), counters
+
+    def restore(self, arrays: Arrays, record: dict[str, Any]) -> None:
+        """Go on behind the last job that was learned from.
+
+        Args:
+            arrays: of ``state``, and others; checkpoints of version 3 hold no groups.
+            record: of ``state``.
+
+        Raises:
+            FormatError: they are not those of ``state``.
+        """
+        finished, simulations = (stored(record, key, int) for key in ("finished", "simulations"))
+        groups = unpack_groups(arrays) if "waiting_schedules" in arrays else ()
+        self._groups = deque(groups, maxlen=MOST_GROUPS)
+        self.finished = self.submitted = finished
+        self.simulations = simulations
 
     def _completion(self, job: SearchJob, rng: np.random.Generator) -> Completion:
         """Who goes on below the searched part: the network, or the policy that guided the job."""

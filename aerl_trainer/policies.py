@@ -1,12 +1,15 @@
 """A trained policy with the settings that it was trained under."""
 
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import torch
+
 from aerl_trainer import checkpoint as checkpoints
 from aerl_trainer import config as settings
-from aerl_trainer.checkpoint import CheckpointError
+from aerl_trainer.checkpoint import Checkpoint, CheckpointError, take
 from aerl_trainer.config import Config
 from aerl_trainer.encoding.evaluator import Evaluator, PriorEvaluator
 from aerl_trainer.nn.evaluator import TorchEvaluator
@@ -14,9 +17,14 @@ from aerl_trainer.nn.network import Network
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.policy.files import load_weights
 from aerl_trainer.policy.shipped import find_weights
+from aerl_trainer.stored import stored
 from dagsched_env.errors import DAGSchedError
 
-__all__ = ["Policy", "evaluator_of", "load_policy", "rollout_weight_of"]
+__all__ = ["DamageWarning", "Policy", "evaluator_of", "load_policy", "rollout_weight_of"]
+
+
+class DamageWarning(RuntimeWarning):
+    """A checkpoint is damaged, and another one of its run is used instead."""
 
 
 class Policy(NamedTuple):
@@ -35,31 +43,17 @@ def load_policy(directory: str | Path) -> Policy:
 
     The names are those of ``policy.shipped``, such as ``"default"``; ``./default`` is a directory.
     Of a run the ``last`` checkpoint is taken: its fast policy is the last one that has passed the
-    paired test. Where it is damaged, a warning says so and the ``previous`` one is taken.
+    paired test. Where it is damaged, a ``DamageWarning`` says so, and the ``previous`` or the
+    ``best`` one is taken. Only the policy, the network and the settings are read: other files may
+    be damaged.
 
     Raises:
-        CheckpointError: there is no checkpoint, or it cannot be read.
+        CheckpointError: there is no checkpoint, or none can be read; names the damaged files.
         FormatError: a file that holds no weights of this policy.
     """
     if (weights := find_weights(directory)) is not None:
         return Policy(FastPolicy(load_weights(weights)[0]), None, Config(), 1.0)
-    source = _find_checkpoint(Path(directory))
-    if source.name == "last":
-        previous = source.with_name("previous")
-        saved = checkpoints.load_or_previous(source, previous, _warn)
-    else:
-        saved = checkpoints.load(source)
-    try:
-        config = settings.from_dict(saved.state["config"])
-        fast = FastPolicy(saved.tensors["policy"]["weights"].numpy())
-        network = None
-        if "model" in saved.tensors:
-            network = Network(config.network)
-            network.load_state_dict(saved.tensors["model"])
-        return Policy(fast, network, config, float(saved.state["rollout_weight"]))
-    except (KeyError, TypeError, RuntimeError, DAGSchedError) as error:
-        reason = str(error).splitlines()[0]
-        raise CheckpointError(f"{source}: not the checkpoint of a run: {reason}") from None
+    return checkpoints.read_first(_candidates(Path(directory)), _read, _warn)
 
 
 def evaluator_of(policy: Policy | None) -> Evaluator:
@@ -73,13 +67,38 @@ def rollout_weight_of(policy: Policy | None) -> float:
     return 1.0 if policy is None or policy.network is None else policy.rollout_weight
 
 
+def _read(source: Path) -> Policy:
+    saved = checkpoints.load(source, groups=("policy", "model"))
+    try:
+        config = settings.from_dict(stored(saved.state, "config", dict))
+        like = {"weights": torch.from_numpy(FastPolicy().weights)}
+        fast = FastPolicy(take(saved, "policy", like)["weights"].numpy())
+        network = _network(config, saved) if config.learner.network else None
+        return Policy(fast, network, config, stored(saved.state, "rollout_weight", float))
+    except DAGSchedError as error:
+        raise CheckpointError(f"{source}: not the checkpoint of a run: {error}") from None
+
+
+def _network(config: Config, saved: Checkpoint) -> Network:
+    """The network of a checkpoint; one of another size than it says is never given memory."""
+    size = len(saved.tensors.get("model", ()))
+    if config.network.layers > size:
+        raise CheckpointError(f"{config.network.layers} layers do not fit {size} tensors")
+    with torch.device("meta"):
+        like = Network(config.network).state_dict()
+    tensors = take(saved, "model", like)
+    network = Network(config.network)
+    network.load_state_dict(tensors)
+    return network
+
+
 def _warn(message: str) -> None:
-    warnings.warn(message, RuntimeWarning, stacklevel=4)  # at the caller of load_policy
+    warnings.warn(message, DamageWarning, stacklevel=4)  # at the caller of load_policy
 
 
-def _find_checkpoint(directory: Path) -> Path:
+def _candidates(directory: Path) -> Sequence[Path]:
+    """Checkpoints to read, the best one first: those of a run, or the one that is named."""
     for parent in (directory / "checkpoints", directory):
-        for name in ("last", "best"):
-            if checkpoints.exists(parent / name):
-                return parent / name
-    return directory
+        if any(map(checkpoints.exists, checkpoints.generations(parent))):
+            return checkpoints.generations(parent)
+    return checkpoints.generations(directory.parent) if directory.name == "last" else (directory,)

@@ -3,18 +3,19 @@
 import contextlib
 import signal
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
+import numpy.typing as npt
 import torch
 
 from aerl_trainer import checkpoint, seeding
 from aerl_trainer import config as settings
-from aerl_trainer.checkpoint import Checkpoint
-from aerl_trainer.config import Config
+from aerl_trainer.checkpoint import Checkpoint, CheckpointError, take
+from aerl_trainer.config import Config, ConfigError
 from aerl_trainer.curriculum import Curriculum
 from aerl_trainer.learning.learner import Learner, make_network
 from aerl_trainer.learning.policy_gradient import PolicyGradient
@@ -28,6 +29,7 @@ from aerl_trainer.records import SearchReport
 from aerl_trainer.reporting import RunDirectory
 from aerl_trainer.runtime.pool import LockstepPool, SearchPool
 from aerl_trainer.runtime.process_pool import ProcessPool
+from aerl_trainer.stored import stored
 from aerl_trainer.validator import Validator
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
@@ -36,6 +38,8 @@ from dagsched_env.sources import Draw
 __all__ = ["TrainingResult", "train"]
 
 PUBLISHED_AT_START = 1
+NO_BEST: dict[str, Any] = {"level": -1, "slr_vs_heft": None}
+"""Of a run without a validation so far."""
 
 
 class TrainingResult(NamedTuple):
@@ -63,34 +67,39 @@ def train(
 
     Args:
         config: all settings.
-        directory: where everything is written.
-        resume: go on from the directory's last checkpoint; where it is damaged, from the previous;
-            a run that has none yet begins again.
+        directory: where everything is written; no other process may train there meanwhile.
+        resume: go on from the directory's last checkpoint; where it is damaged, from the previous
+            or the best one; a run that has none yet begins again. Where it fails, no file of the
+            run has changed.
         functions: see ``Problems``.
 
     Raises:
-        DAGSchedError: the directory holds a run and ``resume`` is False, or the reverse; or a SPEC
-            cannot be resolved.
+        DAGSchedError: the directory holds a run and ``resume`` is False, or the reverse; another
+            process has it; no checkpoint can be read; or a SPEC cannot be resolved.
     """
-    last = directory.checkpoints / "last"
     if resume and not directory.holds_run:
         raise DAGSchedError(f"{directory.path} holds no run to resume")
+    generations = checkpoint.generations(directory.checkpoints)
     problems = Problems(
         config.curriculum.levels,
         seed=config.run.seed,
         count=config.validator.instances,
         functions=functions,
     )
-    directory.create(config, resume=resume)
     with contextlib.ExitStack() as stack:
+        stack.enter_context(directory.hold())
+        directory.make_folders(resume=resume)
         # The actors keep all cores busy: threads of torch would wait for each other.
         stack.callback(torch.set_num_threads, torch.get_num_threads())
         torch.set_num_threads(1)
-        run = _Run(config, directory, problems, stack)
-        if resume and checkpoint.exists(last):
-            run.restore(last)
+        run = _Run(config, directory, problems)
+        messages: list[str] = []
+        if resume and any(map(checkpoint.exists, generations)):
+            checkpoint.read_first(generations, run.restore, messages.append)
         elif resume:
+            messages.append("no checkpoint has been written yet: the run begins again")
             run.begin_again()
+        run.open(stack, messages)
         stop = stack.enter_context(_stop_on_signals())
         run.loop(stop)
         run.save("last")
@@ -115,19 +124,16 @@ class _Stop:
 
 
 class _Run:
-    """The parts of a run; those that hold processes or files are closed by ``stack``."""
+    """The parts of a run: first those that checkpoints hold, then, with ``open``, the others."""
 
-    def __init__(
-        self,
-        config: Config,
-        directory: RunDirectory,
-        problems: Problems,
-        stack: contextlib.ExitStack,
-    ) -> None:
-        self.config, self.directory = config, directory
+    pool: SearchPool
+    observer: RunObserver
+
+    def __init__(self, config: Config, directory: RunDirectory, problems: Problems) -> None:
+        self.config, self.directory, self.problems = config, directory, problems
         self.curriculum = Curriculum(config.curriculum, problems)
         self.validator = Validator(config, self.curriculum)
-        self.best: dict[str, Any] = {"level": -1, "slr_vs_heft": None}
+        self.best = NO_BEST
         self.gradient = PolicyGradient(
             self.curriculum.make_instance,
             seeding.generator(config.run.seed, "policy"),
@@ -140,13 +146,29 @@ class _Run:
         """The last one that has passed the paired test."""
         self.learner = Learner(config) if config.learner.network else None
         self._judge = None if self.learner is None else TorchEvaluator(make_network(config))
-        self.pool = _make_pool(config, directory, problems.max_tasks)
-        stack.callback(self.pool.close)
-        self.lifecycle = JobLifecycle(config, self.pool, self.curriculum, self.learner)
-        self.observer = stack.enter_context(RunObserver(config, directory, self.pool.stats))
-        if problems.summary:
-            self.observer.say(problems.summary)
+        self.lifecycle = JobLifecycle(config, self.curriculum, self.learner)
+        self._publish()
+        self._earlier_s: float | None = None
+        self._source: Path | None = None
         self._thread: LifecycleThread | None = None
+
+    def open(self, stack: contextlib.ExitStack, messages: Sequence[str]) -> None:
+        """Start processes and records; the run is about to begin, or to go on.
+
+        Args:
+            stack: closes all of them.
+            messages: to show first.
+        """
+        config, directory = self.config, self.directory
+        self.pool = _make_pool(config, directory, self.problems.max_tasks)
+        stack.callback(self.pool.close)
+        self.lifecycle.search_with(self.pool)
+        directory.record(config)
+        self.observer = stack.enter_context(RunObserver(config, directory, self.pool.stats))
+        for message in filter(None, [*messages, self.problems.summary]):
+            self.observer.say(message)
+        if self._earlier_s is not None:
+            self.observer.resume(self.steps, self._earlier_s, self.curriculum.level, self.lifecycle)
         if config.has_jobs and not isinstance(self.pool, LockstepPool):
             self._thread = LifecycleThread(self.lifecycle, self._observe_search)
             stack.callback(self._thread.stop)
@@ -159,7 +181,6 @@ class _Run:
     def loop(self, stop: _Stop) -> None:
         """Alternate steps with waiting for experience; validate and save on the way."""
         config = self.config
-        self._publish()
         self.lifecycle.guide(self.policy)
         if self.steps == 0:
             self._validate()
@@ -183,58 +204,125 @@ class _Run:
             self._thread.stop()  # the job in its hands belongs to this run
 
     def save(self, name: str) -> None:
-        """Write the checkpoint ``name``; the ``last`` one so far becomes ``previous``."""
-        arrays, record = self.gradient.state()
-        state = {
-            "config": settings.to_dict(self.config),
-            "rollout_weight": 1.0 if self.learner is None else self.learner.rollout_weight,
-            "policy_gradient": record,
-            "problems": self.curriculum.problems.fingerprint,
-            "curriculum": self.curriculum.state_dict(),
-            "lifecycle": self.lifecycle.state_dict(),
-            "time_s": self.observer.elapsed_s,
-            "best": self.best,
-        }
-        network = Checkpoint({}, {}, {}) if self.learner is None else self.learner.state()
+        """Write the checkpoint ``name``; the ``last`` one so far becomes ``previous``.
+
+        A ``last`` that was damaged is no generation to keep.
+        """
+        previous = self.directory.checkpoints / "previous"
+        last, aside, *_ = checkpoint.generations(self.directory.checkpoints)
+        if name == "last" and self._source == aside:
+            checkpoint.put_back(last)
+            self._source = last
+        damaged = self._source not in (None, last)
+        with self.lifecycle.at_rest():
+            saved = self._state()
         checkpoint.save(
             self.directory.checkpoints / name,
+            tensors=saved.tensors,
+            arrays=saved.arrays,
+            state=saved.state,
+            previous=previous if name == "last" and not damaged else None,
+        )
+        if name == "last":
+            self._source = None
+
+    def _state(self) -> Checkpoint:
+        """Everything that ``restore`` needs to go on exactly."""
+        arrays, record = self.gradient.state()
+        waiting, counters = self.lifecycle.state()
+        network = Checkpoint({}, {}, {}) if self.learner is None else self.learner.state()
+        held = self.lifecycle.published
+        return Checkpoint(
             tensors={
                 "policy": {"weights": torch.from_numpy(self.policy.weights)},
-                "policy_gradient": {k: torch.from_numpy(v) for k, v in arrays.items()},
+                "policy_gradient": _tensors(arrays),
+                **({} if held is None else {"published": _tensors({"weights": held})}),
                 **network.tensors,
             },
-            arrays=network.arrays,
-            state={**state, **network.state},
-            previous=self.directory.checkpoints / "previous" if name == "last" else None,
+            arrays={**waiting, **network.arrays},
+            state={
+                "config": settings.to_dict(self.config),
+                "rollout_weight": 1.0 if self.learner is None else self.learner.rollout_weight,
+                "policy_gradient": record,
+                "problems": self.problems.fingerprint,
+                "curriculum": self.curriculum.state_dict(),
+                "lifecycle": counters,
+                "time_s": self.observer.elapsed_s,
+                "best": self.best,
+                **network.state,
+            },
         )
 
     def begin_again(self) -> None:
         """Forget what a run has recorded that ended before its first checkpoint."""
-        self.observer.say("no checkpoint has been written yet: the run begins again")
-        self.observer.resume(0, 0.0, self.curriculum.level, self.lifecycle)
+        self._earlier_s = 0.0
 
     def restore(self, source: Path) -> None:
-        """Continue from a checkpoint, or the previous one where it is damaged."""
-        previous = self.directory.checkpoints / "previous"
-        saved = checkpoint.load_or_previous(source, previous, self.observer.say)
-        state = saved.state
-        problems = self.curriculum.problems.fingerprint
-        before = settings.from_dict(state["config"]).curriculum.levels
-        same_specs = before == self.config.curriculum.levels
-        if same_specs and state.get("problems", problems) != problems:
+        """Continue from a checkpoint; where it fails, another one may be restored.
+
+        Raises:
+            CheckpointError: it is damaged.
+            DAGSchedError: the run cannot go on from it with these settings or problems.
+        """
+        saved = checkpoint.load(source)
+        try:
+            before = settings.from_dict(stored(saved.state, "config", dict))
+            problems = stored(saved.state, "problems", str)
+            level = stored(stored(saved.state, "curriculum", dict), "level", int)
+        except DAGSchedError as error:
+            raise CheckpointError(f"{source / checkpoint.MANIFEST}: {error}") from None
+        self._check_settings(source, before, problems)
+        if len(self.config.curriculum.levels) <= level < len(before.curriculum.levels):
+            raise ConfigError(f"{source}: the run is on level {level}, which is no more there")
+        try:
+            self._restore(saved)
+        except DAGSchedError as error:
+            raise CheckpointError(f"{source}: not the checkpoint of a run: {error}") from None
+        self._source = source
+
+    def _check_settings(self, source: Path, before: Config, problems: str) -> None:
+        """Raise DAGSchedError unless a run with those settings can go on with the present ones."""
+        config = self.config
+        same_specs = before.curriculum.levels == config.curriculum.levels
+        if same_specs and problems != self.problems.fingerprint:
             raise DAGSchedError(
                 f"{source}: the problems of the run have changed since it was saved: put the files "
                 "back, or begin a new run"
             )
+        if self.learner is None:
+            return
+        if not before.learner.network:
+            raise ConfigError(
+                f"{source}: the run has trained no network: set learner.network = false"
+            )
+        if before.network != config.network:
+            raise ConfigError(f"{source}: its network is of another size than [network] asks for")
+        if before.replay.capacity != config.replay.capacity:
+            raise ConfigError(
+                f"{source}: its replay.capacity is {before.replay.capacity}, and cannot change"
+            )
+
+    def _restore(self, saved: Checkpoint) -> None:
+        state = saved.state
+        self.policy = FastPolicy(
+            take(saved, "policy", _tensors({"weights": self.policy.weights}))["weights"].numpy()
+        )
+        arrays, _ = self.gradient.state()
+        found = take(saved, "policy_gradient", _tensors(arrays))
+        self.gradient.restore(
+            {name: tensor.numpy() for name, tensor in found.items()},
+            stored(state, "policy_gradient", dict),
+        )
+        self.curriculum.load_state_dict(stored(state, "curriculum", dict))
         if self.learner is not None:
             self.learner.restore(saved)
-        arrays = {k: v.numpy() for k, v in saved.tensors["policy_gradient"].items()}
-        self.gradient.restore(arrays, state["policy_gradient"])
-        self.policy = FastPolicy(saved.tensors["policy"]["weights"].numpy())
-        self.curriculum.load_state_dict(state["curriculum"])
-        self.lifecycle.load_state_dict(state["lifecycle"])
-        self.best = state["best"]
-        self.observer.resume(self.steps, state["time_s"], self.curriculum.level, self.lifecycle)
+            self._publish()
+            if "published" in saved.tensors:  # version 3 had none
+                held = take(saved, "published", _tensors({"weights": self.learner.weights()}))
+                self.lifecycle.publish(held["weights"].numpy(), self.steps + PUBLISHED_AT_START)
+        self.lifecycle.restore(saved.arrays, stored(state, "lifecycle", dict))
+        self._earlier_s = stored(state, "time_s", float)
+        self.best = _best(stored(state, "best", dict))
 
     def _step(self, progress: float) -> None:
         """One step of the fast policy, and of the network if there is one."""
@@ -302,6 +390,20 @@ class _Run:
         if _better(record, self.best) and self.steps > 0:
             self.best = record
             self.save("best")
+
+
+def _tensors(arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, torch.Tensor]:
+    return {name: torch.from_numpy(array) for name, array in arrays.items()}
+
+
+def _best(record: dict[str, Any]) -> dict[str, Any]:
+    """The best validation as it was saved; there is none at first."""
+    if record == NO_BEST:
+        return NO_BEST
+    return {
+        "level": stored(record, "level", int),
+        "slr_vs_heft": stored(record, "slr_vs_heft", float),
+    }
 
 
 def _better(new: dict[str, Any], old: dict[str, Any]) -> bool:

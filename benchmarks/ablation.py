@@ -167,7 +167,8 @@ def aerl(
     settings = config.learner
     curriculum = Curriculum(config.curriculum, Problems(config.curriculum.levels, seed=seed))
     learner = Learner(config) if settings.network else None
-    lifecycle = JobLifecycle(config, LockstepPool(config), curriculum, learner)
+    lifecycle = JobLifecycle(config, curriculum, learner)
+    lifecycle.search_with(LockstepPool(config))
     training = PolicyGradient(
         curriculum.make_instance,
         np.random.default_rng([7, seed]),

@@ -16,6 +16,7 @@ directory of a fault that left something wrong stays. Faults are of these kinds,
 """
 
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -69,7 +70,8 @@ class Run(NamedTuple):
 
     def signal(self, number: int) -> None:
         """To all processes."""
-        os.killpg(self.process.pid, number)
+        with contextlib.suppress(ProcessLookupError):  # they have just ended
+            os.killpg(self.process.pid, number)
 
     def processes(self) -> list[int]:
         """All that live."""
@@ -120,7 +122,8 @@ def to_child(number: int, *, tracker: bool = False) -> Strike:
             time.sleep(0.05)
         time.sleep(rng.uniform(0.0, 2.0))
         if children:
-            os.kill(int(rng.choice(children)), number)
+            with contextlib.suppress(ProcessLookupError):  # it has just ended
+                os.kill(int(rng.choice(children)), number)
 
     return strike
 
@@ -310,7 +313,8 @@ def end(run: Run) -> tuple[int, list[str]]:
     while (left := run.processes()) and time.monotonic() < deadline:
         time.sleep(0.1)  # children look after their parent now and then
     for pid in left:
-        os.kill(pid, KILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, KILL)
     memory = Path("/dev/shm").glob(f"*-{run.process.pid}-*")
     return code, [f"process {_command(pid)}" for pid in left] + [str(path) for path in memory]
 
@@ -370,16 +374,17 @@ def recorded(path: Path, seed: int) -> tuple[dict[str, float], list[Outcome]]:
         if "durations" in record:
             if record["seed"] != seed:
                 raise SystemExit(f"{path} is of --seed {record['seed']}: give it, or another file")
-            durations = record["durations"]
+            durations |= record["durations"]
         else:
             outcomes.append(Outcome(**record))
     return durations, outcomes
 
 
-def measured(directory: Path) -> dict[str, float]:
+def measured(commands: set[str], directory: Path) -> dict[str, float]:
     """Seconds of each command without a fault, which must end well."""
     durations = {}
-    for command, line in {"train": f"{TRAIN} {SMALL}", "solve": SOLVE}.items():
+    for command in sorted(commands):
+        line = SOLVE if command == "solve" else f"{TRAIN} {SMALL}"
         here = directory / f"no-fault-{command}"
         shutil.rmtree(here, ignore_errors=True)
         (here / "tmp").mkdir(parents=True)
@@ -425,7 +430,8 @@ def main() -> None:
     parser.add_argument("--directory", type=Path, default=Path("runs/faults"))
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
     options = parser.parse_args()
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # runs must not ignore it after a "&"
+    signal.signal(INT, signal.default_int_handler)  # runs must not ignore it after a "&", …
+    signal.signal(HUP, lambda *_: None)  # … nor this one after nohup, but the campaign may
     durations, outcomes = recorded(options.record, options.seed)
     writing = threading.Lock()
 
@@ -433,8 +439,9 @@ def main() -> None:
         with writing, options.record.open("a") as file:  # the line before may be cut off
             file.write(f"\n{json.dumps(record)}\n")
 
-    if not durations:
-        durations = measured(options.directory)
+    plan = list(planned(options.kinds, options.faults))
+    if unknown := {KINDS[name].command for name, _ in plan} - durations.keys():
+        durations |= measured(unknown, options.directory)
         write({"seed": options.seed, "durations": durations})
 
     def made(fault: tuple[str, int]) -> Outcome:
@@ -446,7 +453,6 @@ def main() -> None:
         print(f"{verdict} {name} {number}: {outcome.codes} {outcome.lost}", flush=True)
         return outcome
 
-    plan = list(planned(options.kinds, options.faults))
     done = {(outcome.kind, outcome.number) for outcome in outcomes}
     with ThreadPoolExecutor(options.jobs) as pool:
         outcomes += pool.map(made, [fault for fault in plan if fault not in done])

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from aerl_trainer import checkpoint, seeding
-from aerl_trainer.checkpoint import Checkpoint, CheckpointError
+from aerl_trainer import seeding
+from aerl_trainer.checkpoint import Checkpoint, CheckpointError, take
 from aerl_trainer.config import Config
 from aerl_trainer.learning.batches import BatchBuilder
 from aerl_trainer.learning.losses import compute_losses
@@ -16,6 +16,7 @@ from aerl_trainer.learning.replay import ExperienceReplay
 from aerl_trainer.nn.evaluator import flat_weights
 from aerl_trainer.nn.network import Network
 from aerl_trainer.records import Experience, TrainReport
+from aerl_trainer.stored import stored
 from dagsched_env.kernels.arrays import Floats
 
 __all__ = ["Learner", "make_network"]
@@ -103,36 +104,51 @@ class Learner:
 
     def state(self) -> Checkpoint:
         """Everything that ``restore`` needs to go on exactly."""
-        tensors, optimizer = checkpoint.flatten_optimizer(self._optimizer.state_dict())
-        own = {"steps": self.steps, "rng": seeding.state(self._rng), "optimizer": optimizer}
+        moments = {
+            f"{number}.{key}": tensor
+            for number, of_parameter in self._optimizer.state_dict()["state"].items()
+            for key, tensor in of_parameter.items()
+        }
         return Checkpoint(
-            tensors={"model": self.network.state_dict(), "optimizer": tensors},
+            tensors={"model": self.network.state_dict(), "optimizer": moments},
             arrays=self.replay.state_arrays(),
-            state={"learner": own},
+            state={"learner": {"steps": self.steps, "rng": seeding.state(self._rng)}},
         )
 
     def restore(self, saved: Checkpoint) -> None:
         """The inverse of ``state``; what else the checkpoint holds is left alone.
 
+        The rates of the optimiser are those of the settings.
+
         Raises:
-            CheckpointError: its network has another size, or it has none.
-            FormatError: its replay does not fit the settings.
+            DAGSchedError: something is missing, or does not fit the network or the settings.
         """
-        if "learner" not in saved.state:
-            raise CheckpointError("the run has trained no network: set learner.network = false")
-        own = saved.state["learner"]
-        try:
-            self.network.load_state_dict(saved.tensors["model"])
-        except RuntimeError:
-            raise CheckpointError(
-                "its network is of another size than [network] asks for"
-            ) from None
-        self._optimizer.load_state_dict(
-            checkpoint.unflatten_optimizer(saved.tensors["optimizer"], own["optimizer"])
-        )
+        own = stored(saved.state, "learner", dict)
+        steps, rng = stored(own, "steps", int), seeding.restore(stored(own, "rng", dict))
+        model = take(saved, "model", self.network.state_dict())
+        moments = self._moments(saved)
         self.replay.load_state_arrays(saved.arrays)
-        self.steps = own["steps"]
-        self._rng = seeding.restore(own["rng"])
+        self.network.load_state_dict(model)
+        groups = self._optimizer.state_dict()["param_groups"]
+        self._optimizer.load_state_dict({"state": moments, "param_groups": groups})
+        self.steps, self._rng = steps, rng
+
+    def _moments(self, saved: Checkpoint) -> dict[int, dict[str, torch.Tensor]]:
+        """What the optimiser knows of each parameter; nothing before the first step."""
+        if saved.tensors.get("optimizer") == {}:
+            return {}
+        like = {
+            f"{number}.{key}": torch.zeros(()) if key == "step" else parameter
+            for number, parameter in enumerate(self.network.parameters())
+            for key in ("step", "exp_avg", "exp_avg_sq")
+        }
+        moments: dict[int, dict[str, torch.Tensor]] = {}
+        for name, tensor in take(saved, "optimizer", like).items():
+            number, key = name.split(".")
+            if key == "exp_avg_sq" and (tensor < 0).any():
+                raise CheckpointError(f"tensor {name!r} of 'optimizer' holds negative squares")
+            moments.setdefault(int(number), {})[key] = tensor
+        return moments
 
 
 def _means(errors: npt.NDArray[np.float32], first: npt.NDArray[np.int64]) -> Floats:

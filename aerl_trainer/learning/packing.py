@@ -1,4 +1,4 @@
-"""Experiences as a dictionary of plain numeric arrays and back, for checkpoints without pickle.
+"""Experiences and rank groups as plain numeric arrays and back, for checkpoints without pickle.
 
 Ragged data is concatenated, with its lengths beside it. Instances that experiences share are stored
 once, and are shared again after reading.
@@ -11,18 +11,20 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from aerl_trainer.records import Experience
+from aerl_trainer.records import Experience, TreeGroup
 from aerl_trainer.replay.arrays import Arrays, read
-from dagsched_env.errors import DAGSchedError, FormatError
+from dagsched_env.errors import FormatError
 from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Ints
 
-__all__ = ["pack", "unpack"]
+__all__ = ["pack", "pack_groups", "unpack", "unpack_groups"]
 
 Item = TypeVar("Item")
 
 SCALARS = ("reward", "weight", "makespan")
 NAMES = ("name", "task_names", "processor_names")
+WAITING = "waiting_"
+"""Begins the names of all arrays of ``pack_groups``."""
 
 
 def pack(experiences: Sequence[Experience]) -> Arrays:
@@ -66,50 +68,97 @@ def unpack(arrays: Arrays) -> list[Experience]:
     visited = _split(arrays, "experience_visited", np.int32, searched)
     _check_range("experience_visited", arrays["experience_visited"], np.iinfo(np.int32).max)
     total = _ints(int(counts.sum(dtype=np.int64)) for counts in visited)
+    actions = _split(arrays, "experience_actions", np.int32, n, width=2)
+    for i, pairs in zip(instance_of, actions, strict=True):
+        _check_actions("experience_actions", instances[i], pairs[:, 0], pairs[:, 1])
+    policy = _split(arrays, "experience_policy", np.float32, total)
+    scalars = [read(arrays, f"experience_{name}", np.float64, n.shape) for name in SCALARS]
+    for key in ("policy", *SCALARS):
+        _check_finite(f"experience_{key}", arrays)
     columns = zip(
         (instances[i] for i in instance_of),
-        _split(arrays, "experience_actions", np.int32, n, width=2),
+        actions,
         visited,
         _split(arrays, "experience_candidates", np.int32, total),
-        _split(arrays, "experience_policy", np.float32, total),
+        policy,
         imitated_from.tolist(),
-        *(read(arrays, f"experience_{name}", np.float64, n.shape).tolist() for name in SCALARS),
+        *(values.tolist() for values in scalars),
         strict=True,
     )
     return [Experience(*column) for column in columns]
 
 
-def _pack_instances(instances: Sequence[Instance]) -> Arrays:
-    texts = [json.dumps({name: getattr(i, name) for name in NAMES}).encode() for i in instances]
+def pack_groups(groups: Sequence[TreeGroup]) -> Arrays:
+    """Arrays from which ``unpack_groups`` restores the groups exactly."""
     return {
-        "instance_shapes": _ints(
-            size for i in instances for size in (i.n_tasks, i.n_processors, i.n_edges)
-        ).reshape(-1, 3),
-        "instance_comp": _join([i.comp for i in instances], np.float64),
-        "instance_edges": _join([i.edges for i in instances], np.int64).reshape(-1, 2),
-        "instance_data": _join([i.data for i in instances], np.float64),
-        "instance_inv_bandwidth": _join([i.inv_bandwidth for i in instances], np.float64),
-        "instance_latency": _join([i.latency for i in instances], np.float64),
-        "instance_name_lengths": _ints(len(text) for text in texts),
-        "instance_names": np.frombuffer(b"".join(texts), dtype=np.uint8),
+        **_pack_instances([group.instance for group in groups], WAITING),
+        f"{WAITING}schedules": _ints(group.makespans.shape[0] for group in groups),
+        f"{WAITING}actions": _join([group.actions for group in groups], np.int64),
+        f"{WAITING}probabilities": _join([group.probabilities for group in groups], np.float64),
+        f"{WAITING}makespans": _join([group.makespans for group in groups], np.float64),
     }
 
 
-def _unpack_instances(arrays: Arrays) -> list[Instance]:
-    shapes = read(arrays, "instance_shapes", np.int64, (-1, 3))
+def unpack_groups(arrays: Arrays) -> list[TreeGroup]:
+    """The inverse of ``pack_groups``; other keys in ``arrays`` are left alone.
+
+    Raises:
+        FormatError: an array is missing, of a wrong type or length, or a number is out of range.
+    """
+    instances = _unpack_instances(arrays, WAITING)
+    count = read(arrays, f"{WAITING}schedules", np.int64, (len(instances),))
+    makespans = _split(arrays, f"{WAITING}makespans", np.float64, count)
+    placed = count * _ints(instance.n_tasks for instance in instances)
+    probabilities = _split(arrays, f"{WAITING}probabilities", np.float64, placed)
+    for key in ("makespans", "probabilities"):
+        _check_finite(f"{WAITING}{key}", arrays)
+    _check_range(f"{WAITING}schedules", count - 1, np.iinfo(np.int64).max)
+    groups = []
+    for i, actions in enumerate(_split(arrays, f"{WAITING}actions", np.int64, placed)):
+        shape = (int(count[i]), instances[i].n_tasks)
+        group = TreeGroup(
+            instances[i], actions.reshape(shape), probabilities[i].reshape(shape), makespans[i]
+        )
+        for schedule in group.actions:
+            pairs = np.divmod(schedule, instances[i].n_processors)
+            _check_actions(f"{WAITING}actions", instances[i], *pairs)
+        groups.append(group)
+    return groups
+
+
+def _pack_instances(instances: Sequence[Instance], prefix: str = "") -> Arrays:
+    texts = [json.dumps({name: getattr(i, name) for name in NAMES}).encode() for i in instances]
+    packed = {
+        "shapes": _ints(
+            size for i in instances for size in (i.n_tasks, i.n_processors, i.n_edges)
+        ).reshape(-1, 3),
+        "comp": _join([i.comp for i in instances], np.float64),
+        "edges": _join([i.edges for i in instances], np.int64).reshape(-1, 2),
+        "data": _join([i.data for i in instances], np.float64),
+        "inv_bandwidth": _join([i.inv_bandwidth for i in instances], np.float64),
+        "latency": _join([i.latency for i in instances], np.float64),
+        "name_lengths": _ints(len(text) for text in texts),
+        "names": np.frombuffer(b"".join(texts), dtype=np.uint8),
+    }
+    return {f"{prefix}instance_{name}": array for name, array in packed.items()}
+
+
+def _unpack_instances(arrays: Arrays, prefix: str = "") -> list[Instance]:
+    prefix += "instance_"
+    shapes = read(arrays, f"{prefix}shapes", np.int64, (-1, 3))
     n, p, m = shapes.T
     columns = zip(
         shapes.tolist(),
-        _split(arrays, "instance_comp", np.float64, n * p),
-        _split(arrays, "instance_edges", np.int64, m, width=2),
-        _split(arrays, "instance_data", np.float64, m),
-        _split(arrays, "instance_inv_bandwidth", np.float64, p * p),
-        _split(arrays, "instance_latency", np.float64, p * p),
+        _split(arrays, f"{prefix}comp", np.float64, n * p),
+        _split(arrays, f"{prefix}edges", np.int64, m, width=2),
+        _split(arrays, f"{prefix}data", np.float64, m),
+        _split(arrays, f"{prefix}inv_bandwidth", np.float64, p * p),
+        _split(arrays, f"{prefix}latency", np.float64, p * p),
         _split(
             arrays,
-            "instance_names",
+            f"{prefix}names",
             np.uint8,
-            read(arrays, "instance_name_lengths", np.int64, n.shape),
+            read(arrays, f"{prefix}name_lengths", np.int64, n.shape),
         ),
         strict=True,
     )
@@ -136,7 +185,7 @@ def _instance(
             latency=latency.reshape(p, p),
             **json.loads(names.tobytes()),
         )
-    except (DAGSchedError, ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise FormatError(f"replay: instance {index} is not valid: {error}") from None
 
 
@@ -163,7 +212,8 @@ def _split(
 ) -> list[npt.NDArray[Any]]:
     """The array at ``key`` cut into parts; ``width`` > 0: its rows hold that many numbers."""
     whole = read(arrays, key, dtype, (-1, width) if width else (-1,))
-    if (lengths < 0).any() or lengths.sum() != whole.shape[0]:
+    in_range = (lengths >= 0) & (lengths <= whole.shape[0])
+    if not in_range.all() or lengths.sum() != whole.shape[0]:
         raise FormatError(
             f"replay: array {key!r} has {whole.shape[0]} rows, its lengths say {lengths.sum()}"
         )
@@ -173,3 +223,25 @@ def _split(
 def _check_range(key: str, values: npt.NDArray[Any], limit: int | Ints) -> None:
     if ((values < 0) | (values >= limit)).any():
         raise FormatError(f"replay: array {key!r} holds a number that is out of range")
+
+
+def _check_finite(key: str, arrays: Arrays) -> None:
+    if not np.isfinite(arrays[key]).all():
+        raise FormatError(f"replay: array {key!r} holds a number that is not finite")
+
+
+def _check_actions(
+    key: str, instance: Instance, tasks: npt.NDArray[Any], processors: npt.NDArray[Any]
+) -> None:
+    """They place each task once, behind its predecessors and where it can run.
+
+    The kernels that replay them do not look.
+    """
+    _check_range(key, tasks, instance.n_tasks)
+    _check_range(key, processors, instance.n_processors)
+    position = np.full(instance.n_tasks, -1)
+    position[tasks] = np.arange(instance.n_tasks)
+    before, behind = position[instance.edges].T
+    whole = (position >= 0).all() and (before < behind).all()
+    if not whole or not np.isfinite(instance.comp[tasks, processors]).all():
+        raise FormatError(f"replay: array {key!r} holds a sequence of actions that is not legal")

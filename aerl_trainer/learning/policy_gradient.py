@@ -19,6 +19,8 @@ from aerl_trainer.learning.ranking import rank_rewards
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.policy.weights import N_WEIGHTS, SCALE
 from aerl_trainer.records import PolicyReport, TreeGroup
+from aerl_trainer.stored import stored
+from dagsched_env.errors import FormatError
 from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Floats
 
@@ -104,12 +106,24 @@ class PolicyGradient:
         return arrays, {"steps": self.steps, "rng": seeding.state(self._rng)}
 
     def restore(self, arrays: dict[str, npt.NDArray[Any]], record: dict[str, Any]) -> None:
-        """The inverse of ``state``."""
+        """The inverse of ``state``.
+
+        Args:
+            arrays: of the names, types and shapes that ``state`` gives, and finite.
+            record: JSON values.
+
+        Raises:
+            DAGSchedError: the record is not one of ``state``.
+        """
+        self.steps, self._rng = (
+            stored(record, "steps", int),
+            seeding.restore(stored(record, "rng", dict)),
+        )
+        if (arrays["second"] < 0).any():
+            raise FormatError("'second' of the policy gradient holds negative squares")
         self._policy = FastPolicy(arrays["weights"])
         self._mean = np.array(arrays["mean"])
         self._first, self._second = np.array(arrays["first"]), np.array(arrays["second"])
-        self.steps = int(record["steps"])
-        self._rng = seeding.restore(record["rng"])
 
     def _group_gradient(self, work: tuple[Instance, TreeGroup | None, int]) -> "_GroupGradient":
         """Draw and grade one group, and rank it as a whole."""

@@ -2,7 +2,9 @@
 
 In reading order:
 
+- ``run_lock``: one process at a time has a run
 - ``run_directory``: the files of a run, and how it was made
+- ``events``: numbers for TensorBoard
 - ``metrics``: numbers over time, as JSON lines and for TensorBoard
 - ``progress``: live progress in the terminal
 - ``tables``: comparisons in the terminal

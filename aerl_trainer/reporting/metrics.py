@@ -1,14 +1,17 @@
 """Numbers over time: one JSON object a line, and the same as TensorBoard scalars."""
 
+import contextlib
 import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dagsched_env.errors import DAGSchedError
-from dagsched_env.io.atomic import naming
+
+if TYPE_CHECKING:
+    from aerl_trainer.reporting.events import EventFile
 
 __all__ = ["MetricsLog", "read_metrics"]
 
@@ -28,19 +31,25 @@ class MetricsLog:
         path: file to append to.
         tensorboard: directory of event files; None writes none.
         purge_step: when going on from a checkpoint, its step: TensorBoard hides what came later.
+
+    Raises:
+        DAGSchedError: a file cannot be written, as where the disk is full; as of ``write``.
     """
 
     def __init__(
         self, path: Path, tensorboard: Path | None = None, *, purge_step: int | None = None
     ) -> None:
-        _end_torn_line(path)
-        self._file = path.open("a", encoding="utf-8")
-        self._writer: Any = None
+        with _naming(path):
+            _end_torn_line(path)
+            self._file = path.open("a", encoding="utf-8")
+        self._path = path
+        self._events: EventFile | None = None
         if tensorboard is not None:
-            # Takes seconds to import, and only a training run needs it.
-            from torch.utils.tensorboard import SummaryWriter
+            # Takes a while to import, and only a training run needs it.
+            from aerl_trainer.reporting import events
 
-            self._writer = SummaryWriter(str(tensorboard), purge_step=purge_step)
+            with _naming(tensorboard):
+                self._events = events.EventFile(tensorboard, purge_step)
 
     def write(self, kind: str, *, step: int, time_s: float, **values: Any) -> None:
         """Append one record.
@@ -53,19 +62,21 @@ class MetricsLog:
                 ``**dataclasses.asdict(report)``.
         """
         record = _plain({"kind": kind, "step": step, "time_s": time_s, **values})
-        with naming(self._file.name):
+        with _naming(self._path):
             self._file.write(json.dumps(record, allow_nan=False) + "\n")
             self._file.flush()
-        if self._writer is not None:
-            for name, value in _scalars(_plain(values)):
-                self._writer.add_scalar(f"{kind}/{name}", value, step)
+        if self._events is not None:
+            scalars = {f"{kind}/{name}": value for name, value in _scalars(_plain(values))}
+            with _naming(self._events.path):
+                self._events.add(scalars, step)
 
     def close(self) -> None:
-        """Finish both outputs."""
-        with naming(self._file.name):
+        """Finish both outputs; each record is written already, or its error has been raised."""
+        with contextlib.suppress(OSError):
             self._file.close()
-        if self._writer is not None:
-            self._writer.close()
+        if self._events is not None:
+            with contextlib.suppress(OSError):
+                self._events.close()
 
     def __enter__(self) -> "MetricsLog":
         return self
@@ -104,6 +115,15 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
         same_kind.append((position, record))
     merged = sorted((item for items in kept.values() for item in items), key=lambda item: item[0])
     return [record for _, record in merged]
+
+
+@contextlib.contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """An error of writing names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise DAGSchedError(f"{error.filename or path}: {error.strerror}") from None
 
 
 def _parse(line: str) -> dict[str, Any] | None:

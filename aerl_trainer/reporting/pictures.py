@@ -1,7 +1,7 @@
 """Pictures of a run."""
 
+import io
 import itertools
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,7 +70,7 @@ def learning_curve(metrics_path: Path, out_png: Path) -> Path:
     bottom.set_xlabel("steps")
     # Above the axes, where it hides no curve.
     figure.legend(loc="outside upper center", ncols=3, fontsize=8, edgecolor="none")
-    picture = BytesIO()
+    picture = io.BytesIO()
     figure.savefig(picture, format="png", dpi=120)
     write_bytes(out_png, picture.getvalue())
     return out_png

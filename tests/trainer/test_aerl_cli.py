@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -386,6 +387,26 @@ def test_solve_a_bundled_trace_with_and_without_a_network(
         output = succeeds(capsys, "solve", "montage", "--simulations", 20, "--seed", 3, *guide)
         makespan = float(output.split()[1])
         assert heft.lower_bound * 0.999 <= makespan
+
+
+def test_solve_takes_the_checkpoint_before_a_damaged_one_and_says_so(
+    trained: tuple[Path, str],
+    instance_file: tuple[Path, Instance],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    checkpoints = tmp_path / "run" / "checkpoints"
+    shutil.copytree(trained[0] / "checkpoints", checkpoints)
+    shutil.copytree(checkpoints / "last", checkpoints / "previous", dirs_exist_ok=True)
+    damaged = checkpoints / "last" / "model.safetensors"
+    damaged.unlink()
+    command = ["solve", str(instance_file[0]), "--simulations", "5", "--checkpoint"]
+    assert main([*command, str(tmp_path / "run")]) == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == f"aerl: {damaged}: missing; {checkpoints / 'previous'} is used instead"
+    for name in ("previous", "best"):
+        shutil.rmtree(checkpoints / name, ignore_errors=True)
+    assert fails(capsys, *command, tmp_path / "run") == f"{damaged}: missing"
 
 
 def test_solve_on_machines_of_choice(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,8 @@
 """Checkpoints: exact round trips, clear errors, and a complete one whenever a writer is killed."""
 
 import json
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +16,7 @@ from aerl_trainer.checkpoint import CheckpointError
 from aerl_trainer.config import ReplayConfig
 from aerl_trainer.learning.replay import ExperienceReplay as PrioritizedReplay
 from dagsched_env.errors import DAGSchedError
+from helpers.full_disk import full_disk
 
 TENSORS = {
     "model": {
@@ -96,62 +99,6 @@ def test_shared_and_trainable_tensors_can_be_saved(tmp_path: Path) -> None:
     assert read.arrays == {}
 
 
-def network_and_optimizer() -> tuple[torch.nn.Module, torch.optim.AdamW]:
-    torch.manual_seed(0)
-    network = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
-    parameters = list(network.parameters())
-    groups = [{"params": parameters[:2], "lr": 1e-2}, {"params": parameters[2:]}]
-    return network, torch.optim.AdamW(groups, lr=1e-3, betas=(0.8, 0.95), weight_decay=0.01)
-
-
-def train(network: torch.nn.Module, optimizer: torch.optim.AdamW, seed: int, steps: int) -> None:
-    generator = torch.Generator().manual_seed(seed)
-    for _ in range(steps):
-        optimizer.zero_grad()
-        network(torch.randn(8, 3, generator=generator)).square().mean().backward()
-        optimizer.step()
-
-
-@pytest.mark.parametrize("steps", [0, 5])
-def test_training_goes_on_exactly(tmp_path: Path, steps: int) -> None:
-    network, optimizer = network_and_optimizer()
-    train(network, optimizer, seed=1, steps=steps)
-    tensors, record = checkpoint.flatten_optimizer(optimizer.state_dict())
-    checkpoint.save(
-        tmp_path / "last",
-        tensors={"model": network.state_dict(), "optimizer": tensors},
-        arrays={},
-        state={"optimizer": record},
-    )
-    train(network, optimizer, seed=2, steps=5)
-
-    twin, twin_optimizer = network_and_optimizer()
-    read = checkpoint.load(tmp_path / "last")
-    twin.load_state_dict(read.tensors["model"])
-    state_dict = checkpoint.unflatten_optimizer(read.tensors["optimizer"], read.state["optimizer"])
-    twin_optimizer.load_state_dict(state_dict)
-    assert twin_optimizer.param_groups[0]["betas"] == (0.8, 0.95)
-    assert [g["lr"] for g in twin_optimizer.param_groups] == [1e-2, 1e-3]
-    train(twin, twin_optimizer, seed=2, steps=5)
-    assert_same_tensors(network.state_dict(), twin.state_dict())
-
-
-def test_scalars_of_an_optimizer_survive() -> None:
-    state_dict = {
-        "state": {0: {"step": 3, "momentum": torch.ones(2)}, 1: {"step": 4}},
-        "param_groups": [{"params": [0, 1], "betas": (0.9, 0.99), "foreach": None}],
-    }
-    tensors, record = checkpoint.flatten_optimizer(state_dict)
-    again = checkpoint.unflatten_optimizer(tensors, json.loads(json.dumps(record)))
-    assert again["param_groups"] == state_dict["param_groups"]
-    assert again["state"].keys() == {0, 1}
-    assert (again["state"][0]["step"], again["state"][1]["step"]) == (3, 4)
-    assert torch.equal(again["state"][0]["momentum"], torch.ones(2))
-    for bad in ({}, {"scalars": {}, "param_groups": 3}, {"scalars": {"x": {}}, "param_groups": []}):
-        with pytest.raises(CheckpointError, match="not the state of an optimiser"):
-            checkpoint.unflatten_optimizer({}, bad)
-
-
 def test_holds_replay_and_generators(tmp_path: Path) -> None:
     replay = PrioritizedReplay(ReplayConfig(capacity=8, min_size=1))
     rng = seeding.generator(3, "learner")
@@ -183,12 +130,12 @@ def test_damaged_files_are_named(tmp_path: Path, name: str) -> None:
         "altered": whole[:-1] + bytes([whole[-1] ^ 1]),
     }
     if name == "state.json":
-        damages["altered"] = whole.replace(b'"version": 3', b'"version": "x')
+        damages["altered"] = whole.replace(b'"step": 12', b'"step": 13')
     for damage in damages.values():
         (directory / name).write_bytes(damage)
         with pytest.raises(CheckpointError) as caught:
             checkpoint.load(directory)
-        assert str(caught.value).startswith(f"{directory / name}: ")
+        assert re.match(f"{directory / name}: (truncated|altered)", str(caught.value))
         assert "\n" not in str(caught.value)
     (directory / name).unlink()
     with pytest.raises(CheckpointError) as caught:
@@ -196,43 +143,131 @@ def test_damaged_files_are_named(tmp_path: Path, name: str) -> None:
     assert str(caught.value) == f"{directory / name}: missing"
 
 
-def test_the_one_before_is_read_where_the_last_is_damaged(tmp_path: Path) -> None:
-    last, previous = tmp_path / "last", tmp_path / "previous"
+def test_the_first_that_is_not_damaged_is_read(tmp_path: Path) -> None:
+    last, _, previous, best = places = checkpoint.generations(tmp_path)
     for version in range(2):
         save(last, version, previous)
+    save(best, 7)
     said: list[str] = []
-    assert checkpoint.load_or_previous(last, previous, said.append).state["version"] == 1
+
+    def version_read() -> int:
+        return checkpoint.read_first(places, checkpoint.load, said.append).state["version"]
+
+    assert version_read() == 1
     assert said == []
     (last / "arrays.npz").unlink()
-    assert checkpoint.load_or_previous(last, previous, said.append).state["version"] == 0
-    assert said == [f"{last}/arrays.npz: missing; the checkpoint before it is used: {previous}"]
+    assert version_read() == 0
+    first = f"{last}/arrays.npz: missing"
+    assert said == [f"{first}; {previous} is used instead"]
     (previous / "state.json").write_text("{")
-    with pytest.raises(CheckpointError, match=r"last/arrays\.npz: missing"):
-        checkpoint.load_or_previous(last, previous, said.append)
-    assert len(said) == 1
+    assert version_read() == 7
+    assert said[1].startswith(f"{first}; {previous}/state.json: truncated")
+    assert said[1].endswith(f"; {best} is used instead")
+    (best / "model.safetensors").unlink()
+    with pytest.raises(CheckpointError, match=f"^{first}; {previous}/state.*; {best}/model"):
+        version_read()
+    shutil.rmtree(best)
+    with pytest.raises(CheckpointError, match=f"^{first}; {previous}/state.json: truncated[^;]*$"):
+        version_read()
+    shutil.rmtree(last)
+    save(previous, 3)
+    assert version_read() == 3
+    assert said[2] == f"{last}: no checkpoint here; {previous} is used instead"
+
+
+def test_what_is_not_asked_for_may_be_damaged(tmp_path: Path) -> None:
+    save(tmp_path / "last")
+    for name in ("arrays.npz", "optimizer.safetensors"):
+        (tmp_path / "last" / name).unlink()
+    read = checkpoint.load(tmp_path / "last", groups=("model", "other"))
+    assert (read.tensors.keys(), read.arrays, read.state["step"]) == ({"model"}, {}, 12)
+    (tmp_path / "last" / "model.safetensors").unlink()
+    with pytest.raises(CheckpointError, match=r"model\.safetensors: missing"):
+        checkpoint.load(tmp_path / "last", groups=("model",))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("a", torch.ones(3), r"is torch.float32\[3\], expected torch.float32\[2\]"),
+        ("a", torch.ones(2, dtype=torch.float64), r"is torch.float64\[2\], expected"),
+        ("a", torch.tensor([1.0, float("nan")]), "holds numbers that are not finite"),
+        ("a", None, "tensor 'a' of 'model' is missing"),
+        ("c", torch.ones(2), "tensor 'c' of 'model' is not expected"),
+    ],
+)
+def test_tensors_are_taken_as_they_should_be(
+    name: str, value: torch.Tensor | None, message: str
+) -> None:
+    like = {"a": torch.zeros(2), "b": torch.zeros((), dtype=torch.int64)}
+    whole = checkpoint.Checkpoint({"model": dict(like)}, {}, {})
+    assert checkpoint.take(whole, "model", like) == like
+    changed = {k: v for k, v in {**like, name: value}.items() if v is not None}
+    with pytest.raises(CheckpointError, match=message):
+        checkpoint.take(checkpoint.Checkpoint({"model": changed}, {}, {}), "model", like)
+    with pytest.raises(CheckpointError, match="'a' of 'model' is missing"):
+        checkpoint.take(checkpoint.Checkpoint({}, {}, {}), "model", like)
 
 
 def edit_manifest(directory: Path, **changes: object) -> None:
+    """With a digest that is right, but for an edit of the digest."""
     path = directory / "state.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+    record = {**json.loads(path.read_text()), **changes}
+    if "digest" not in changes:
+        record["digest"] = checkpoint._digest_of(record)
+    path.write_text(json.dumps(record))
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"version": 2}, "state.json: version 2 is not 3"),
+        ({"version": 2}, "state.json: version 2 is not 4"),
+        ({"version": [4]}, r"state.json: version \[4\] is not 4"),
+        ({"digest": "0" * 64}, "state.json: altered: its digest is not that of its contents"),
+        ({"digest": None}, "state.json: altered"),
         ({"format": "other"}, "state.json: no checkpoint"),
         ({"files": []}, "'files' and 'state'"),
         ({"state": None}, "'files' and 'state'"),
         ({"files": {"../secret": [1, "x"]}}, r"entry '\.\./secret'"),
         ({"files": {"arrays.npz": 3}}, r"entry 'arrays\.npz'"),
         ({"files": {"gone.safetensors": [1, "x"]}}, r"gone\.safetensors: missing"),
+        ({"files": {"a\0.safetensors": [1, "x"]}}, "entry 'a.x00.safetensors'"),
+        ({"files": {"state.json": [1, "x"]}}, r"entry 'state\.json'"),
     ],
 )
 def test_bad_manifests(tmp_path: Path, changes: dict, message: str) -> None:
     save(tmp_path / "last")
     edit_manifest(tmp_path / "last", **changes)
     with pytest.raises(CheckpointError, match=message):
+        checkpoint.load(tmp_path / "last")
+
+
+def test_the_version_before_is_read(tmp_path: Path) -> None:
+    """It had no digest of its own."""
+    save(tmp_path / "last")
+    path = tmp_path / "last" / "state.json"
+    record = json.loads(path.read_text())
+    del record["digest"]
+    path.write_text(json.dumps({**record, "version": 3}))
+    assert checkpoint.load(tmp_path / "last").state == {**STATE, "version": 0}
+    path.write_text(json.dumps(record))
+    with pytest.raises(CheckpointError, match="altered"):
+        checkpoint.load(tmp_path / "last")
+
+
+def test_the_digest_is_that_of_the_contents(tmp_path: Path) -> None:
+    """Keys of any type and another layout of the text make no difference."""
+    state = {"by number": {2: "a", 10: "b", "x": (1, 2)}, "text": "\udc80 ä", "n": 1e308}
+    checkpoint.save(tmp_path / "last", tensors={}, arrays={}, state=state)
+    path = tmp_path / "last" / "state.json"
+    path.write_text(json.dumps(json.loads(path.read_text()), indent=4, sort_keys=True))
+    read = checkpoint.load(tmp_path / "last").state
+    assert read == {**state, "by number": {"2": "a", "10": "b", "x": [1, 2]}}
+    path.write_text(path.read_text().replace("1e+308", "1e+309"))
+    with pytest.raises(CheckpointError, match=r"state\.json: altered"):
+        checkpoint.load(tmp_path / "last")
+    path.write_text(path.read_text().replace("1e+309", "NaN"))
+    with pytest.raises(CheckpointError, match="NaN is no JSON value"):
         checkpoint.load(tmp_path / "last")
 
 
@@ -268,16 +303,14 @@ def test_what_cannot_be_saved(tmp_path: Path) -> None:
 def test_failed_save_keeps_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save(tmp_path / "last", 1)
 
-    def disk_full(path: Path, content: bytes) -> None:
-        raise OSError(28, "No space left on device", str(path))
-
-    with monkeypatch.context() as patch:
-        patch.setattr(checkpoint, "write_new", disk_full)
-        with pytest.raises(CheckpointError, match="No space left on device"):
+    for name in ("state.json", "arrays.npz", "model.safetensors", "optimizer.safetensors"):
+        with full_disk(monkeypatch, name), pytest.raises(CheckpointError) as caught:
             save(tmp_path / "last", 2)
-    assert checkpoint.load(tmp_path / "last").state["version"] == 1
+        assert str(caught.value) == f"{tmp_path}/last/{name}: No space left on device"
+        assert [path.name for path in tmp_path.iterdir()] == ["last"], "nothing is left behind"
+        assert checkpoint.load(tmp_path / "last").state["version"] == 1
     save(tmp_path / "last", 3)
-    assert [path.name for path in tmp_path.iterdir()] == ["last"]
+    assert checkpoint.load(tmp_path / "last").state["version"] == 3
 
 
 # -- kills ---------------------------------------------------------------------------------------

@@ -126,7 +126,7 @@ def test_state_is_a_snapshot() -> None:
         ({"level": "1", "history": []}, "'level'"),
         ({"level": True, "history": []}, "'level'"),
         ({"level": 3, "history": []}, r"no curriculum level 3: there are 0\.\.2"),
-        ({"level": -1, "history": []}, "no curriculum level -1"),
+        ({"level": -1, "history": []}, "'level' is -1"),
         ({"level": 0, "history": [0.8, "x"]}, "'history'"),
         ({"level": 0, "history": [float("nan")]}, "'history'"),
     ],

@@ -14,9 +14,9 @@ from helpers.small_runs import lockstep_config
 @pytest.fixture
 def lifecycle() -> JobLifecycle:
     config = lockstep_config()
-    return JobLifecycle(
-        config, LockstepPool(config), Curriculum(config.curriculum), Learner(config)
-    )
+    lifecycle = JobLifecycle(config, Curriculum(config.curriculum), Learner(config))
+    lifecycle.search_with(LockstepPool(config))
+    return lifecycle
 
 
 def weights_of(version: int, like: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

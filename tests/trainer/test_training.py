@@ -4,11 +4,12 @@ import dataclasses
 import json
 import multiprocessing
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,9 @@ from aerl_trainer.reporting import RunDirectory, read_metrics
 from aerl_trainer.training import TrainingResult, train
 from dagsched_env import io
 from dagsched_env.errors import DAGSchedError
+from helpers.full_disk import full_disk
 from helpers.small_runs import (
+    SMALL,
     eventually,
     is_running,
     lockstep_config,
@@ -33,6 +36,8 @@ from helpers.small_runs import (
     small_config,
 )
 
+NO_SPACE = r"(?=.*No space left on device$).*/"
+LEVELS = SMALL["curriculum"]["levels"]
 CLOCKED = ("time_s", "elapsed_s", "seconds_per_instance")
 """Fields of the metrics that tell the time."""
 
@@ -65,17 +70,19 @@ def state_of(directory: RunDirectory, name: str = "last") -> checkpoint.Checkpoi
 
 def assert_same_checkpoint(one: checkpoint.Checkpoint, other: checkpoint.Checkpoint) -> None:
     """Weights, optimiser, replay, random state and counters, to the bit."""
-    for group in ("model", "optimizer", "policy", "policy_gradient"):
-        assert one.tensors[group].keys() == other.tensors[group].keys()
-        for name, tensor in one.tensors[group].items():
-            assert tensor.equal(other.tensors[group][name]), name
-    assert one.arrays.keys() == other.arrays.keys()
-    for name, array in one.arrays.items():
-        assert np.array_equal(array, other.arrays[name]), name
+    for group in ("model", "optimizer", "policy", "policy_gradient", "published"):
+        assert_same_arrays(one.tensors[group], other.tensors[group])
+    assert_same_arrays(one.arrays, other.arrays)
     for key in (
         *("learner", "policy_gradient", "curriculum", "lifecycle", "rollout_weight", "best"),
     ):
         assert one.state[key] == other.state[key], key
+
+
+def assert_same_arrays(one: Mapping[str, Any], other: Mapping[str, Any]) -> None:
+    assert one.keys() == other.keys()
+    for name, array in one.items():
+        assert np.array_equal(array, other[name]), name
 
 
 @pytest.fixture
@@ -179,15 +186,11 @@ def test_another_seed_gives_another_run(
     assert records(other) != records(directory)
 
 
-@pytest.mark.parametrize("cut", [10, 5])
+@pytest.mark.parametrize("cut", [1, 10, 13])
 def test_a_resumed_run_is_the_uninterrupted_one(
     reference: tuple[TrainingResult, RunDirectory], tmp_path: Path, cut: int
 ) -> None:
-    """To the bit, as 5 divides both cuts: a resume publishes the weights that it starts with.
-
-    Stopped between two publications, a run searches on with weights a few steps older than those
-    that its resumption begins with.
-    """
+    """To the bit, at any step: between two publications the actors hold older weights."""
     result, directory = reference
     _, other = run(tmp_path / "run", with_steps(lockstep_config(), cut))
     assert state_of(other).state["learner"]["steps"] == cut
@@ -195,6 +198,25 @@ def test_a_resumed_run_is_the_uninterrupted_one(
     assert again == result
     assert records(other) == records(directory)
     assert_same_checkpoint(state_of(other), state_of(directory))
+
+
+def test_trees_that_wait_for_the_fast_policy_outlive_a_resume(tmp_path: Path) -> None:
+    """Here a step needs two more trees and takes one."""
+    config = lockstep_config(
+        run={"max_steps": 4},
+        learner={"groups": "tree", "network": False, "steps_per_job": 0.5},
+        policy={"instances": 1},
+    )
+    once, straight = run(tmp_path / "once", config)
+    _, directory = run(tmp_path / "twice", with_steps(config, 2))
+    assert state_of(directory).arrays["waiting_schedules"].shape == (1,)
+    twice, _ = run(tmp_path / "twice", config, resume=True)
+    assert twice == once
+    assert records(directory) == records(straight)
+    ends = [state_of(d) for d in (straight, directory)]
+    assert_same_arrays(*(end.arrays for end in ends))
+    for name in ("policy", "policy_gradient"):
+        assert_same_arrays(*(end.tensors[name] for end in ends))
 
 
 def test_a_resume_continues_all_counters(tmp_path: Path) -> None:
@@ -234,6 +256,19 @@ def test_a_directory_with_a_run_is_not_overwritten(
     with pytest.raises(DAGSchedError, match="holds a run already"):
         train(lockstep_config(), directory)
     assert directory.metrics_file.read_bytes() == before
+
+
+def test_a_run_in_use_is_neither_resumed_nor_begun(tmp_path: Path) -> None:
+    """As by another process: what locks is the opening of a file."""
+    _, directory = run(tmp_path / "run", with_steps(lockstep_config(), 1))
+    with RunDirectory(directory.path).hold():
+        before = contents(directory.path)
+        for resume in (True, False):
+            with pytest.raises(DAGSchedError, match=f"is in use by process {os.getpid()} on"):
+                run(directory.path, with_steps(lockstep_config(), 2), resume=resume)
+        assert contents(directory.path) == before
+    assert run(directory.path, with_steps(lockstep_config(), 2), resume=True)[0].steps == 2
+    assert not (directory.path / "run.lock").exists()
 
 
 def test_an_empty_directory_cannot_be_resumed(tmp_path: Path) -> None:
@@ -278,7 +313,7 @@ def test_a_run_goes_on_from_the_previous_checkpoint_if_the_last_is_damaged(
     run(tmp_path / "run", config, resume=True)
     said = "".join(capsys.readouterr().out.split())
     assert f"{damaged}:truncated" in said
-    assert f"used:{directory.checkpoints / 'previous'}" in said
+    assert f"{directory.checkpoints / 'previous'}isusedinstead" in said
     assert_same_checkpoint(state_of(directory), state_of(reference[1]))
 
 
@@ -300,13 +335,159 @@ def test_a_run_does_not_go_on_with_other_problems(tmp_path: Path) -> None:
     assert run(tmp_path / "run", with_steps(config, 4), resume=True)[0].steps == 4
 
 
-def test_of_two_damaged_checkpoints_the_last_is_named(tmp_path: Path) -> None:
+def test_a_run_goes_on_from_the_best_checkpoint_if_both_others_are_damaged(
+    reference: tuple[TrainingResult, RunDirectory], tmp_path: Path
+) -> None:
+    """Also where one is missing; and what is damaged never takes the place of what is not."""
+    _, directory = run(tmp_path / "run", with_steps(lockstep_config(), 13))
+    best = state_of(directory, "best").state["learner"]["steps"]
+    assert best < 13
+    damage(directory, "last")
+    shutil.rmtree(directory.checkpoints / "previous")
+    with pytest.warns(RuntimeWarning, match=r"truncated[^;]*; \S*/best is used instead"):
+        load_policy(directory.path)
+    run(tmp_path / "run", with_steps(lockstep_config(), best), resume=True)
+    assert state_of(directory).state["learner"]["steps"] == best
+    assert not (directory.checkpoints / "previous").exists()
+    damage(directory, "last")
+    run(tmp_path / "run", lockstep_config(), resume=True)
+    assert_same_checkpoint(state_of(directory), state_of(reference[1]))
+
+
+def test_of_several_damaged_checkpoints_all_are_named_and_nothing_changes(tmp_path: Path) -> None:
     _, directory = run(tmp_path / "run", lockstep_config(run={"max_steps": 7}))
-    damaged = damage(directory, "last")
-    damage(directory, "previous")
+    damaged = [damage(directory, name) for name in ("last", "previous", "best")]
+    before = contents(directory.path)
+    message = "; ".join(f"{path}: truncated[^;]*" for path in damaged)
     for read in (load_policy, lambda path: run(path, lockstep_config(), resume=True)):
-        with pytest.raises(checkpoint.CheckpointError, match=f"^{damaged}: truncated"):
+        with pytest.raises(checkpoint.CheckpointError, match=f"^{message}$"):
             read(directory.path)
+    assert contents(directory.path) == before
+
+
+def contents(path: Path) -> dict[str, tuple[bytes, int]]:
+    """Of all files below a path, with the times at which they were written."""
+    files = (file for file in sorted(path.rglob("*")) if file.is_file())
+    return {str(file): (file.read_bytes(), file.stat().st_mtime_ns) for file in files}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"network": {"width": 12}}, "its network is of another size"),
+        ({"learner": {"network": True}}, "the run has trained no network"),
+        ({"replay": {"capacity": 16}}, "its replay.capacity is 32, and cannot change"),
+        ({"curriculum": {"levels": [{**LEVELS[0], "threshold": 2.0}]}}, "the run is on level 1"),
+        ({"run": {"actors": 2}}, "no more shared memory"),
+    ],
+)
+def test_a_failed_resume_changes_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], message: str
+) -> None:
+    """Whether the settings are the reason or the machine; and the run can go on afterwards."""
+    first = {"learner": {"network": False}} if "learner" in changes else {}
+    _, directory = run(tmp_path / "run", with_steps(lockstep_config(**first), 6))
+    before = contents(directory.path)
+    if "run" in changes:
+
+        def full(*_: object) -> None:
+            raise DAGSchedError("no more shared memory")
+
+        monkeypatch.setattr("aerl_trainer.shared_memory._check_room", full)
+    with pytest.raises(DAGSchedError, match=message):
+        run(tmp_path / "run", with_steps(lockstep_config(**changes), 8), resume=True)
+    assert contents(directory.path) == before
+    assert run(tmp_path / "run", with_steps(lockstep_config(**first), 7), resume=True)[0].steps == 7
+
+
+def test_a_disk_that_is_full_at_any_file_costs_no_more_than_the_steps_since_the_last_save(
+    reference: tuple[TrainingResult, RunDirectory],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each error names the file; the run goes on from where it was, as if nothing had been."""
+    path, config = tmp_path / "run", lockstep_config()
+    for name in ("system.json", "config.toml"):
+        with full_disk(monkeypatch, name), pytest.raises(DAGSchedError, match=NO_SPACE + name):
+            run(path, config)
+        assert not RunDirectory(path).holds_run, "it may be begun again"
+    _, directory = run(path, with_steps(config, 6))
+    saved = sorted(file.name for file in (directory.checkpoints / "last").iterdir())
+    assert len(saved) == 7
+    for name in ("system.json", "config.toml", *saved):
+        with full_disk(monkeypatch, name), pytest.raises(DAGSchedError, match=NO_SPACE + name):
+            run(path, with_steps(config, 7), resume=True)
+        assert state_of(directory).state["learner"]["steps"] == 6
+    records_so_far = directory.metrics_file.rename(tmp_path / "metrics.jsonl")
+    directory.metrics_file.symlink_to("/dev/full")
+    with pytest.raises(DAGSchedError, match=NO_SPACE + r"metrics\.jsonl"):
+        run(path, with_steps(config, 7), resume=True)
+    records_so_far.rename(directory.metrics_file)
+    run(path, config, resume=True)
+    assert_same_checkpoint(state_of(directory), state_of(reference[1]))
+    found, expected = (
+        [record for record in records(d) if record["kind"] != "search"]  # some trees grew twice
+        for d in (directory, reference[1])
+    )
+    assert found == expected
+    assert not [file.name for file in path.rglob(".*")], "no temporary file is left"
+
+
+def test_a_checkpoint_of_the_version_before_is_resumed(tmp_path: Path) -> None:
+    """It holds neither the weights of the actors nor waiting trees, and is not checked as a whole.
+
+    At a publication that makes no difference.
+    """
+    _, directory = run(tmp_path / "run", with_steps(lockstep_config(), 5))
+    last, saved = directory.checkpoints / "last", state_of(directory)
+    checkpoint.save(
+        last,
+        tensors={name: group for name, group in saved.tensors.items() if name != "published"},
+        arrays={k: array for k, array in saved.arrays.items() if not k.startswith("waiting_")},
+        state=saved.state,
+    )
+    record = json.loads((last / "state.json").read_text())
+    del record["digest"]
+    (last / "state.json").write_text(json.dumps({**record, "version": 3}))
+    run(tmp_path / "run", with_steps(lockstep_config(), 6), resume=True)
+    _, straight = run(tmp_path / "straight", with_steps(lockstep_config(), 6))
+    assert_same_checkpoint(state_of(directory), state_of(straight))
+
+
+def test_a_kill_between_the_two_renames_of_a_checkpoint_loses_nothing(
+    reference: tuple[TrainingResult, RunDirectory], tmp_path: Path
+) -> None:
+    """What was ``last`` is still there under another name, and what was to be ``last`` is whole."""
+    _, directory = run(tmp_path / "run", with_steps(lockstep_config(), 13))
+    last = directory.checkpoints / "last"
+    shutil.copytree(last, directory.checkpoints / ".last.new")
+    last.rename(directory.checkpoints / ".last.old")
+    assert load_policy(directory.path).config == with_steps(lockstep_config(), 13)
+    run(tmp_path / "run", lockstep_config(), resume=True)
+    assert_same_checkpoint(state_of(directory), state_of(reference[1]))
+    assert state_of(directory, "previous").state["learner"]["steps"] == 14
+    names = {path.name for path in directory.checkpoints.iterdir()}
+    assert names == {"last", "previous", "best"}
+
+
+def test_what_a_kill_after_the_renames_left_stands_in_for_a_damaged_last(
+    reference: tuple[TrainingResult, RunDirectory],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The one before is complete, but has not become ``previous`` yet."""
+    _, directory = run(tmp_path / "run", with_steps(lockstep_config(), 13))
+    last, aside, *_ = checkpoint.generations(directory.checkpoints)
+    last.rename(aside)
+    shutil.rmtree(directory.checkpoints / "previous")
+    shutil.copytree(aside, last)
+    (last / "state.json").unlink()
+    run(tmp_path / "run", lockstep_config(), resume=True)
+    assert f"{aside} is used instead" in "".join(capsys.readouterr().out.split("\n"))
+    assert_same_checkpoint(state_of(directory), state_of(reference[1]))
+    assert state_of(directory, "previous").state["learner"]["steps"] == 14
+    names = {path.name for path in directory.checkpoints.iterdir()}
+    assert names == {"last", "previous", "best"}
 
 
 @pytest.mark.usefixtures("nothing_is_left")
@@ -436,7 +617,8 @@ def test_a_run_that_ended_before_its_first_checkpoint_begins_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config, directory = with_steps(lockstep_config(), 3), RunDirectory(tmp_path / "run")
-    directory.create(config)
+    directory.make_folders()
+    directory.record(config)
     directory.metrics_file.write_text('{"kind": "policy", "step": 1, "time_s": 0.5}\n')
     result, _ = run(directory.path, config, resume=True)
     assert result.steps == 3

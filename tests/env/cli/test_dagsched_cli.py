@@ -388,9 +388,8 @@ def test_names_that_the_terminal_cannot_show_are_no_traceback(tmp_path):
     record = json.loads(Instance([[1]], [], [], name="x").to_json()) | {"name": "\ud800"}
     (tmp_path / "odd.json").write_text(json.dumps(record))
     result = dagsched("info", tmp_path / "odd.json")
-    assert result.returncode == 2
-    assert result.stderr.startswith("dagsched: error: ")
-    assert result.stderr.count("\n") == 1
+    assert result.returncode == 0, result.stderr
+    assert "\ufffd" in result.stdout
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 import errno
 import os
 import secrets
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +14,7 @@ import pytest
 from dagsched_env.cli import main
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
-from dagsched_env.io.atomic import write_bytes, write_folder, write_text
+from dagsched_env.io.atomic import remove_leftovers, write_bytes, write_folder, write_text
 from dagsched_env.io.csv_trio import FILES
 from dagsched_env.render.canvas import new_figure, save_figure
 
@@ -63,6 +65,25 @@ def test_a_link_at_the_temporary_name_is_not_followed(
         write_folder(tmp_path / "a.csv", table(""), replaceable=FILES)
     assert victim.read_text() == "mine"
     assert not target.exists()
+
+
+def test_leftovers_of_a_killed_writer_are_removed_and_nothing_else(tmp_path: Path) -> None:
+    folder = tmp_path / "deep"
+    folder.mkdir()
+    script = (
+        "import os, sys; from dagsched_env.io.atomic import write_text\n"
+        "os.replace = lambda *_: os._exit(9)\n"
+        "write_text(sys.argv[1], 'new')"
+    )
+    write_text(folder / "a.json", "old")
+    done = subprocess.run([sys.executable, "-c", script, folder / "a.json"], check=False)
+    assert done.returncode == 9
+    assert len(list(folder.iterdir())) == 2
+    (tmp_path / ".mine.tmp").touch()
+    remove_leftovers(tmp_path)
+    assert [path.name for path in folder.iterdir()] == ["a.json"]
+    assert (folder / "a.json").read_text() == "old"
+    assert (tmp_path / ".mine.tmp").exists()
 
 
 def test_the_longest_names_can_be_written(tmp_path: Path) -> None:

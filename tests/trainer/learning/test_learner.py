@@ -30,6 +30,7 @@ from aerl_trainer.nn.evaluator import flat_weights
 from aerl_trainer.records import Experience, Trajectory
 from aerl_trainer.search.answers import take_answers
 from aerl_trainer.search.leaves import leaves_around
+from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
 from dagsched_env.simulator import State
 from helpers import references
@@ -542,8 +543,8 @@ def test_a_restored_learner_goes_on_exactly(tmp_path: Path) -> None:
 def test_a_network_of_another_size_is_not_restored(tmp_path: Path) -> None:
     saved = stored(filled_learner(), tmp_path)
     wider = Learner(replaced(CONFIG, "network", width=12))
-    with pytest.raises(CheckpointError, match="its network is of another size"):
+    with pytest.raises(CheckpointError, match=r"tensor .* of 'model' is .*, expected"):
         wider.restore(saved)
     without = dataclasses.replace(saved, state={})
-    with pytest.raises(CheckpointError, match="has trained no network"):
+    with pytest.raises(DAGSchedError, match="'learner' is missing"):
         wider.restore(without)

@@ -11,7 +11,7 @@ from scipy import stats
 from aerl_trainer.config import ReplayConfig
 from aerl_trainer.learning import packing
 from aerl_trainer.learning.replay import ExperienceReplay as PrioritizedReplay
-from aerl_trainer.records import Experience
+from aerl_trainer.records import Experience, TreeGroup
 from aerl_trainer.replay.priorities import PRIORITY_FLOOR
 from dagsched_env.errors import DAGSchedError, FormatError
 from dagsched_env.instance import Instance
@@ -37,12 +37,12 @@ def make_experiences(count: int, *, seed: int = 0) -> list[Experience]:
 
 
 def experience(instance: Instance, rng: np.random.Generator) -> Experience:
-    n, p = instance.comp.shape
+    n, can_run = instance.n_tasks, enumerate(np.isfinite(instance.comp))
     visited = rng.integers(4, size=rng.integers(n + 1)).astype(np.int32)
     total = int(visited.sum())
     return Experience(
         instance=instance,
-        actions=np.stack([np.arange(n), rng.integers(p, size=n)], axis=1).astype(np.int32),
+        actions=np.array([(t, rng.choice(np.flatnonzero(c))) for t, c in can_run], dtype=np.int32),
         visited=visited,
         candidates=rng.integers(9, size=total).astype(np.int32),
         policy=rng.random(total).astype(np.float32),
@@ -276,6 +276,34 @@ def test_infinite_costs_survive() -> None:
     item = experience(instance, np.random.default_rng(0))
     (restored,) = packing.unpack(packing.pack([item]))
     assert_same_experience(item, restored)
+
+
+@pytest.mark.parametrize(
+    ("actions", "message"),
+    [
+        ([(0, 0), (2, 1)], "out of range"),
+        ([(0, 0), (1, 2)], "out of range"),
+        ([(0, 0), (-1, 1)], "out of range"),
+        ([(0, 0), (0, 0)], "not legal"),
+        ([(1, 1), (0, 0)], "not legal"),
+        ([(0, 0), (1, 0)], "not legal"),
+    ],
+)
+def test_actions_that_no_kernel_may_see(actions: list[tuple[int, int]], message: str) -> None:
+    """No such task or processor, a task twice or before its predecessor, or where it cannot run."""
+    instance = Instance([[1.0, np.inf], [np.inf, 2.0]], [(0, 1)], [3.0])
+    arrays = packing.pack([experience(instance, np.random.default_rng(0))])
+    arrays["experience_actions"] = np.array(actions, dtype=np.int32)
+    with pytest.raises(FormatError, match=f"'experience_actions' holds .*{message}"):
+        packing.unpack(arrays)
+    pairs = np.array([[0, 3]])
+    group = TreeGroup(instance, pairs, np.ones((1, 2)), np.ones(1))
+    (restored,) = packing.unpack_groups(packing.pack_groups([group]))
+    assert np.array_equal(restored.actions, pairs)
+    arrays = packing.pack_groups([group])
+    arrays["waiting_actions"] = np.array([2 * t + p for t, p in actions])
+    with pytest.raises(FormatError, match="'waiting_actions' holds"):
+        packing.unpack_groups(arrays)
 
 
 BROKEN = {

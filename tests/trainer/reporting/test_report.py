@@ -57,7 +57,8 @@ class Page(HTMLParser):
 def directory(tmp_path: Path) -> RunDirectory:
     """A run that has ended, with a name that is no HTML."""
     run = RunDirectory(tmp_path / "<b>&run")
-    run.create(Config())
+    run.make_folders()
+    run.record(Config())
     with MetricsLog(run.metrics_file) as log:
         log.write("validation", step=0, time_s=0.0, slr_vs_heft=1.0)
     learning_curve(run.metrics_file, run.learning_curve)

@@ -24,6 +24,7 @@ from aerl_trainer.reporting import (
     read_metrics,
 )
 from dagsched_env.errors import DAGSchedError
+from helpers.full_disk import full_disk
 
 # -- run directory -------------------------------------------------------------------------------
 
@@ -32,7 +33,9 @@ def test_run_directory(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path / "runs" / "first")
     assert not run.holds_run
     config = Config(run=RunConfig(minutes=1.5, seed=7))
-    run.create(config)
+    run.make_folders()
+    assert not run.holds_run
+    run.record(config)
     assert run.holds_run
     names = {path.name for path in run.path.iterdir()}
     assert names == {"config.toml", "system.json", "tb", "logs", "checkpoints"}
@@ -48,7 +51,8 @@ def test_a_note_is_added_to_the_system(tmp_path: Path) -> None:
     directory = RunDirectory(tmp_path / "run")
     with pytest.raises(DAGSchedError, match=r"system\.json: "):
         directory.note("inference", "inline")
-    directory.create(Config())
+    directory.make_folders()
+    directory.record(Config())
     before = json.loads(directory.system_file.read_text())
     for text in ("inline", "server"):
         directory.note("inference", text)
@@ -57,11 +61,12 @@ def test_a_note_is_added_to_the_system(tmp_path: Path) -> None:
 
 def test_a_run_is_not_overwritten_but_resumed(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path)
-    run.create(Config())
+    run.record(Config())
     run.metrics_file.write_text('{"kind": "train", "step": 1, "time_s": 0}\n')
     with pytest.raises(DAGSchedError, match="holds a run already: resume it"):
-        run.create(Config())
-    run.create(Config(run=RunConfig(minutes=2.0)), resume=True)
+        run.make_folders()
+    run.make_folders(resume=True)
+    run.record(Config(run=RunConfig(minutes=2.0)))
     assert settings.load(run.config_file).run.minutes == 2.0
     assert len(read_metrics(run.metrics_file)) == 1
 
@@ -69,7 +74,11 @@ def test_a_run_is_not_overwritten_but_resumed(tmp_path: Path) -> None:
 def test_run_directory_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(DAGSchedError, match="file"):
-        RunDirectory(tmp_path / "file" / "run").create(Config())
+        RunDirectory(tmp_path / "file" / "run").make_folders()
+    with pytest.raises(DAGSchedError, match="file"):
+        RunDirectory(tmp_path / "file" / "run").record(Config())
+    with pytest.raises(DAGSchedError, match="file"), RunDirectory(tmp_path / "file").hold():
+        pass
 
 
 def test_importing_reporting_is_light() -> None:
@@ -153,6 +162,34 @@ def test_tensorboard_gets_the_numbers(tmp_path: Path) -> None:
     events = EventAccumulator(str(tmp_path / "tb")).Reload()
     assert set(events.Tags()["scalars"]) == {"train/loss", "validation/extra/gap"}
     assert [(e.step, e.value) for e in events.Scalars("train/loss")] == [(0, 0), (1, 0.5), (2, 1)]
+
+
+def test_a_full_disk_is_reported_with_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One line of error, and nothing from a thread that nobody listens to."""
+    path = tmp_path / "metrics.jsonl"
+    path.symlink_to("/dev/full")
+    message = rf"^{path}: No space left on device$"
+    with MetricsLog(path) as log, pytest.raises(DAGSchedError, match=message):
+        log.write("train", step=1, time_s=1.0)
+    path.unlink()
+    message = r"/tb/events\.out\.\S+: No space left on device$"
+    with MetricsLog(path, tmp_path / "tb") as log, Path("/dev/full").open("wb", 0) as full:
+        log.write("train", step=1, time_s=1.0, loss=0.5)
+        monkeypatch.setattr(log._events._writer, "_writer", full)
+        with pytest.raises(DAGSchedError, match=message):
+            log.write("train", step=2, time_s=2.0, loss=0.5)
+    with MetricsLog(path, tmp_path / "tb", purge_step=2) as log:
+        log.write("train", step=2, time_s=2.0, loss=0.25)
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    events = EventAccumulator(str(tmp_path / "tb")).Reload()
+    assert [(e.step, e.value) for e in events.Scalars("train/loss")] == [(1, 0.5), (2, 0.25)]
+    message = r"No space left on device: '\S*/curve\.png'"
+    with full_disk(monkeypatch, "curve.png"), pytest.raises(OSError, match=message):
+        learning_curve(path, tmp_path / "curve.png")
+    assert not list(tmp_path.glob("*curve*"))
 
 
 # -- progress ------------------------------------------------------------------------------------

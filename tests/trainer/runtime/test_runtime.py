@@ -365,7 +365,7 @@ def test_deaths_in_the_course_of_a_long_run_are_no_end(monkeypatch: pytest.Monke
 def test_the_cause_of_death_is_put_in_words() -> None:
     causes = {
         "raise SystemExit(3)": "ended with exit code 3",
-        "import os; os.kill(os.getpid(), 1)": "was killed by SIGHUP",
+        "import os; os.kill(os.getpid(), 10)": "was killed by SIGUSR1",
         "import os; os.kill(os.getpid(), 9)": "was killed by SIGKILL, as the kernel does where "
         "memory is used up",
     }
