@@ -94,6 +94,17 @@ def test_files_that_are_named_exist(path: Path) -> None:
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
+def test_every_promise_has_its_test() -> None:
+    table_row = re.compile(r"^\| [^|]+ \| [^|]+ \| (.+) \|$", re.MULTILINE)
+    lines = [line for line in table_row.findall(text_of("docs/reliability.md")) if line != "test"]
+    assert len(lines) > 20
+    for line in lines:
+        tests = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", line)
+        assert tests, line
+        for file, name in tests:
+            assert re.search(rf"^def {name}\(", text_of(file), re.MULTILINE), f"{file}::{name}"
+
+
 @pytest.mark.parametrize("report", REPORTS)
 def test_the_glossary_explains_every_metric(report: type) -> None:
     text = text_of("docs/glossary.md")
