@@ -1,5 +1,6 @@
 """Wakes a process that sleeps until there is something for it."""
 
+import math
 import os
 import select
 import weakref
@@ -7,6 +8,9 @@ from multiprocessing.reduction import DupFd
 from typing import Any
 
 __all__ = ["Bell"]
+
+OF_SELECT = 1024
+"""``select`` takes descriptors below this one (FD_SETSIZE)."""
 
 
 class Bell:
@@ -32,8 +36,12 @@ class Bell:
 
     def wait(self, timeout: float) -> bool:
         """Sleep until it rings, at most ``timeout`` seconds; whether it has rung."""
-        # Not poll(), which sleeps for whole milliseconds.
-        rung = bool(select.select([self._descriptor], [], [], timeout)[0])
+        if self._descriptor < OF_SELECT:
+            rung = bool(select.select([self._descriptor], [], [], timeout)[0])
+        else:  # in a process with that many open files; this one sleeps for whole milliseconds
+            poll = select.poll()
+            poll.register(self._descriptor, select.POLLIN)
+            rung = bool(poll.poll(math.ceil(1000.0 * timeout)))
         if rung:
             os.eventfd_read(self._descriptor)
         return rung

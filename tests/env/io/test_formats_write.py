@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -85,6 +86,29 @@ def test_round_trip_is_exact(format, tmp_path_factory):
         assert again == instance
         assert again.fingerprint == instance.fingerprint
         assert os.listdir(folder) == [target(folder, format).name]
+
+    check()
+
+
+@pytest.mark.parametrize("format", WRITTEN)
+def test_any_name_is_read_back_or_refused_with_nothing_written(format, tmp_path_factory):
+    folder = tmp_path_factory.mktemp(format)
+    any_text = st.text(st.characters(), max_size=5)  # surrogates, too
+
+    @given(named_instances(any_text))
+    def check(instance):
+        place, refusal = target(folder, format), None
+        try:
+            save(instance, folder, format)
+        except DAGSchedError as error:
+            refusal = str(error)
+        if refusal is not None:
+            assert "\n" not in refusal
+            assert not place.exists()
+            return
+        if format in EXACT:
+            assert io.load(place) == instance
+        shutil.rmtree(place) if place.is_dir() else place.unlink()
 
     check()
 

@@ -1,7 +1,12 @@
 """The bell wakes one sleeper, in whichever process, by a clock that cannot be set."""
 
+import fcntl
+import os
+import resource
 import threading
 from multiprocessing import get_context
+
+import pytest
 
 from aerl_trainer.inference.bell import Bell
 
@@ -13,6 +18,22 @@ def test_rings_are_kept_until_somebody_waits() -> None:
     bell.ring()
     assert bell.wait(0.0)
     assert not bell.wait(0.0), "several rings count as one"
+
+
+def test_a_process_may_have_thousands_of_open_files() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 2048:
+        pytest.skip("this machine allows fewer")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2048), hard))
+    try:
+        low = os.eventfd(0, os.EFD_NONBLOCK)
+        bell = Bell(fcntl.fcntl(low, fcntl.F_DUPFD, 1500))
+        os.close(low)
+        assert not bell.wait(0.0002)
+        bell.ring()
+        assert bell.wait(60.0)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_a_sleeper_wakes_up() -> None:
