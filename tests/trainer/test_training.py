@@ -564,6 +564,15 @@ def wait_for_steps(path: Path, steps: int, process: subprocess.Popen[str]) -> No
     eventually(ready, f"step {steps} of {path.name}", timeout_s=120)
 
 
+@pytest.fixture
+def with_a_terminal() -> Iterator[None]:
+    """SIGHUP is heard, by children too, although the tests may run under nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("with_a_terminal")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
 def test_a_signal_saves_and_leaves_and_the_run_goes_on(
     tmp_path: Path, number: signal.Signals
@@ -591,6 +600,7 @@ def test_a_signal_saves_and_leaves_and_the_run_goes_on(
     assert trained == list(range(1, steps + 5))
 
 
+@pytest.mark.usefixtures("with_a_terminal")
 def test_a_run_under_nohup_outlives_its_terminal() -> None:
     with training._stop_on_signals() as stop:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
