@@ -11,8 +11,8 @@ Importing this package registers the Gymnasium environment ``DAGSched-v0``:
 ``SCHEDULERS`` the classic algorithms; ``dagsched_env.io`` reads files, ``dagsched_env.generators``
 draws random problems.
 
-Modules and packages in reading order; each imports only from those before it. All are attributes
-of this package, loaded on first use:
+Modules and packages in reading order; each imports only from those before it. All of these, and
+the names below, are attributes of this package that are loaded on first use:
 
 - the problem: ``errors``, ``expected`` (arguments of another kind), ``kernels`` (numeric code,
   compiled by numba), ``parameters`` (what a family draws for each instance), ``plugins`` (what
@@ -34,25 +34,26 @@ of this package, loaded on first use:
 import importlib
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
-from dagsched_env.env import DAGSchedEnv
-from dagsched_env.errors import (
-    DAGSchedError,
-    FormatError,
-    IllegalActionError,
-    InvalidInstanceError,
-    InvalidScheduleError,
-    MachinesAssumedWarning,
-    MissingExtraError,
-)
-from dagsched_env.instance import Instance
-from dagsched_env.rewards import REWARDS
-from dagsched_env.schedule import Schedule
-from dagsched_env.schedulers import SCHEDULERS
-from dagsched_env.simulator import State, replay
+if TYPE_CHECKING:
+    from dagsched_env.env import DAGSchedEnv
+    from dagsched_env.errors import (
+        DAGSchedError,
+        FormatError,
+        IllegalActionError,
+        InvalidInstanceError,
+        InvalidScheduleError,
+        MachinesAssumedWarning,
+        MissingExtraError,
+    )
+    from dagsched_env.instance import Instance
+    from dagsched_env.rewards import REWARDS
+    from dagsched_env.schedule import Schedule
+    from dagsched_env.schedulers import SCHEDULERS
+    from dagsched_env.simulator import State, replay
 
 __all__ = [
     "DAGSchedEnv",
@@ -72,6 +73,23 @@ __all__ = [
     "replay",
 ]
 
+_HOMES = {
+    "DAGSchedEnv": "env",
+    "DAGSchedError": "errors",
+    "FormatError": "errors",
+    "IllegalActionError": "errors",
+    "Instance": "instance",
+    "InvalidInstanceError": "errors",
+    "InvalidScheduleError": "errors",
+    "MachinesAssumedWarning": "errors",
+    "MissingExtraError": "errors",
+    "REWARDS": "rewards",
+    "SCHEDULERS": "schedulers",
+    "Schedule": "schedule",
+    "State": "simulator",
+    "replay": "simulator",
+}
+
 try:
     __version__ = version("aerl-ds")
 except PackageNotFoundError:  # the sources are used without installation
@@ -85,8 +103,16 @@ if "DAGSched-v0" not in gymnasium.registry:
     )
 
 
-def __getattr__(name: str) -> ModuleType:
-    """A module of this package."""
+def __getattr__(name: str) -> Any:
+    """One of the names above, or a module of this package."""
+    if name in _HOMES:
+        value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+        globals()[name] = value  # found without this function from now on
+        return value
     if name.startswith("_") or find_spec(f"{__name__}.{name}") is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return importlib.import_module(f"{__name__}.{name}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

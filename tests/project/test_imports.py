@@ -47,10 +47,23 @@ def test_gymnasium_imports_the_package_by_itself() -> None:
     assert output == "DAGSched-v0\n"
 
 
+def test_the_package_loads_its_parts_when_they_are_asked_for() -> None:
+    output = run(
+        """
+import sys, dagsched_env
+parts = [name for name in sys.modules if name.startswith("dagsched_env.")]
+print(parts, "Instance" in dir(dagsched_env))
+"""
+    )
+    assert output == "[] True\n"
+
+
 def test_importing_compiles_nothing_and_loads_no_optional_package() -> None:
     output = run(
         """
 import sys, dagsched_env
+for name in dagsched_env.__all__:
+    getattr(dagsched_env, name)
 for name in ("torch", "matplotlib", "ortools", "rich", "tyro"):
     assert name not in sys.modules, name
 kernels = [

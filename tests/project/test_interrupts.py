@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment of ``aerl``: exit code 130, and no traceback."""
+"""Ctrl-C at any moment of ``aerl`` and ``dagsched``: exit code 130, and no traceback."""
 
 import subprocess
 import sys
@@ -6,49 +6,50 @@ import sys
 import pytest
 
 IN_AN_IMPORT = """
-import os, signal, sys
+import importlib, os, signal, sys
 class Interrupting:
     def find_spec(self, name, path=None, target=None):
-        if name == sys.argv[1]:
+        if name == sys.argv[2]:
             os.kill(os.getpid(), signal.SIGINT)
 sys.meta_path.insert(0, Interrupting())
-from aerl_trainer.__main__ import main
-sys.exit(main())
+sys.exit(importlib.import_module(f"{sys.argv[1]}.__main__").main())
 """
 IN_THE_END = """
-import atexit, os, signal, sys
-import aerl_trainer
+import atexit, importlib, os, signal, sys
+package = importlib.import_module(sys.argv[1])
 class Command:
     @staticmethod
     def main():
         atexit.register(os.kill, os.getpid(), signal.SIGINT)
         raise KeyboardInterrupt  # while a first one is being dealt with
-aerl_trainer.cli = Command
-from aerl_trainer.__main__ import main
-sys.exit(main())
+package.cli = Command
+sys.exit(importlib.import_module(f"{sys.argv[1]}.__main__").main())
 """
 IGNORING = """
-import os, signal, sys
-import aerl_trainer
+import importlib, os, signal, sys
+package = importlib.import_module(sys.argv[1])
 class Command:
     @staticmethod
     def main():
         os.kill(os.getpid(), signal.SIGINT)
         return 7
-aerl_trainer.cli = Command
-from aerl_trainer.__main__ import main
-sys.exit(main())
+package.cli = Command
+sys.exit(importlib.import_module(f"{sys.argv[1]}.__main__").main())
 """
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
-        (IN_AN_IMPORT, "dagsched_env"),
-        (IN_AN_IMPORT, "numba"),
-        (IN_AN_IMPORT, "torch"),
-        (IN_AN_IMPORT, "aerl_trainer.training"),
-        (IN_THE_END,),
+        (IN_AN_IMPORT, "aerl_trainer", "dagsched_env"),
+        (IN_AN_IMPORT, "aerl_trainer", "numba"),
+        (IN_AN_IMPORT, "aerl_trainer", "torch"),
+        (IN_AN_IMPORT, "aerl_trainer", "aerl_trainer.training"),
+        (IN_AN_IMPORT, "dagsched_env", "numba"),
+        (IN_AN_IMPORT, "dagsched_env", "dagsched_env.env"),
+        (IN_AN_IMPORT, "dagsched_env", "dagsched_env.cli.compilation"),
+        (IN_THE_END, "aerl_trainer"),
+        (IN_THE_END, "dagsched_env"),
     ],
 )
 def test_ctrl_c_says_nothing(arguments: tuple[str, ...]) -> None:
@@ -60,9 +61,10 @@ def test_ctrl_c_says_nothing(arguments: tuple[str, ...]) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
-def test_a_command_in_the_background_goes_on() -> None:
+@pytest.mark.parametrize("package", ["aerl_trainer", "dagsched_env"])
+def test_a_command_in_the_background_goes_on(package: str) -> None:
     """A shell has it ignore Ctrl-C, which is meant for another one."""
     code = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n" + IGNORING
-    command = [sys.executable, "-c", code]
+    command = [sys.executable, "-c", code, package]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (7, "")
