@@ -53,7 +53,13 @@ def load_policy(directory: str | Path) -> Policy:
     """
     if (weights := find_weights(directory)) is not None:
         return Policy(FastPolicy(load_weights(weights)[0]), None, Config(), 1.0)
-    return checkpoints.read_first(_candidates(Path(directory)), _read, _warn)
+    place = Path(directory)
+    try:
+        return checkpoints.read_first(_candidates(place), _read, _warn)
+    except CheckpointError as error:
+        if others := _others(place):
+            raise CheckpointError(f"{error}; of this run there is also {others}") from None
+        raise
 
 
 def evaluator_of(policy: Policy | None) -> Evaluator:
@@ -102,3 +108,11 @@ def _candidates(directory: Path) -> Sequence[Path]:
         if any(map(checkpoints.exists, checkpoints.generations(parent))):
             return checkpoints.generations(parent)
     return checkpoints.generations(directory.parent) if directory.name == "last" else (directory,)
+
+
+def _others(place: Path) -> str:
+    """The other checkpoints of the run, where one of them is named that is damaged."""
+    of_run = checkpoints.generations(place.parent)
+    if place == of_run[0] or place not in of_run or not checkpoints.exists(place):
+        return ""
+    return ", ".join(str(other) for other in of_run if other != place and other.is_dir())

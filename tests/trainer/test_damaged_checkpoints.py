@@ -179,3 +179,14 @@ def test_a_damaged_network_is_named_and_the_rest_does_not_matter(
         with pytest.raises(CheckpointError, match=f"^{damaged}: truncated"):
             load_policy(place)
         damaged.write_bytes(whole)
+
+
+def test_a_damaged_checkpoint_that_is_named_offers_the_others(
+    directory: RunDirectory, tmp_path: Path
+) -> None:
+    for name in ("last", "best"):
+        shutil.copytree(directory.checkpoints / "last", tmp_path / name)
+    (tmp_path / "best" / "policy.safetensors").write_bytes(b"damaged")
+    with pytest.raises(CheckpointError, match=f"also {tmp_path / 'last'}$"):
+        load_policy(tmp_path / "best")
+    assert load_policy(tmp_path / "last").network is not None
