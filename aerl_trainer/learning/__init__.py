@@ -9,5 +9,6 @@ In reading order:
 - ``replay``: the replay buffer of experiences
 - ``batches``: all states of sampled experiences as the network's inputs and targets
 - ``losses``: the training loss
+- ``adam_state``: the moments of an optimiser, for checkpoints
 - ``learner``: network, optimiser and replay, one gradient step at a time
 """

@@ -7,8 +7,9 @@ import numpy.typing as npt
 import torch
 
 from aerl_trainer import seeding
-from aerl_trainer.checkpoint import Checkpoint, CheckpointError, take
+from aerl_trainer.checkpoint import Checkpoint, take
 from aerl_trainer.config import Config
+from aerl_trainer.learning.adam_state import load_moments, moments
 from aerl_trainer.learning.batches import BatchBuilder
 from aerl_trainer.learning.losses import compute_losses
 from aerl_trainer.learning.ranking import rank_correlation
@@ -104,13 +105,8 @@ class Learner:
 
     def state(self) -> Checkpoint:
         """Everything that ``restore`` needs to go on exactly."""
-        moments = {
-            f"{number}.{key}": tensor
-            for number, of_parameter in self._optimizer.state_dict()["state"].items()
-            for key, tensor in of_parameter.items()
-        }
         return Checkpoint(
-            tensors={"model": self.network.state_dict(), "optimizer": moments},
+            tensors={"model": self.network.state_dict(), "optimizer": moments(self._optimizer)},
             arrays=self.replay.state_arrays(),
             state={"learner": {"steps": self.steps, "rng": seeding.state(self._rng)}},
         )
@@ -126,29 +122,10 @@ class Learner:
         own = stored(saved.state, "learner", dict)
         steps, rng = stored(own, "steps", int), seeding.restore(stored(own, "rng", dict))
         model = take(saved, "model", self.network.state_dict())
-        moments = self._moments(saved)
+        load_moments(self._optimizer, saved, "optimizer")
         self.replay.load_state_arrays(saved.arrays)
         self.network.load_state_dict(model)
-        groups = self._optimizer.state_dict()["param_groups"]
-        self._optimizer.load_state_dict({"state": moments, "param_groups": groups})
         self.steps, self._rng = steps, rng
-
-    def _moments(self, saved: Checkpoint) -> dict[int, dict[str, torch.Tensor]]:
-        """What the optimiser knows of each parameter; nothing before the first step."""
-        if saved.tensors.get("optimizer") == {}:
-            return {}
-        like = {
-            f"{number}.{key}": torch.zeros(()) if key == "step" else parameter
-            for number, parameter in enumerate(self.network.parameters())
-            for key in ("step", "exp_avg", "exp_avg_sq")
-        }
-        moments: dict[int, dict[str, torch.Tensor]] = {}
-        for name, tensor in take(saved, "optimizer", like).items():
-            number, key = name.split(".")
-            if key == "exp_avg_sq" and (tensor < 0).any():
-                raise CheckpointError(f"tensor {name!r} of 'optimizer' holds negative squares")
-            moments.setdefault(int(number), {})[key] = tensor
-        return moments
 
 
 def _means(errors: npt.NDArray[np.float32], first: npt.NDArray[np.int64]) -> Floats:
