@@ -7,8 +7,8 @@ Modules and packages in reading order; each imports only from those before it:
   ``replay`` (a buffer sampled by priority);
 - the search: ``encoding`` (what a policy sees), ``policy`` (the fast policy, in kernels),
   ``search`` (the shared tree), ``nn`` (the network);
-- around them: ``checkpoint``, ``problems`` (which problems), ``curriculum`` (and when),
-  ``reporting``;
+- around them: ``checkpoint``, ``interruption`` (signals), ``problems`` (which problems),
+  ``curriculum`` (and when), ``reporting``;
 - evaluation and learning: ``inference`` (who evaluates states), ``learning``, ``policies`` (what
   a run has learned, with its settings), ``validator``, ``schedulers`` (a policy for ``dagsched``);
 - processes: ``runtime``, ``lifecycle`` (of a search job), ``observers`` (what a run records);

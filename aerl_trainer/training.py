@@ -2,12 +2,10 @@
 
 import contextlib
 import ctypes
-import signal
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy.typing as npt
@@ -18,6 +16,7 @@ from aerl_trainer import config as settings
 from aerl_trainer.checkpoint import Checkpoint, CheckpointError, take
 from aerl_trainer.config import Config, ConfigError
 from aerl_trainer.curriculum import Curriculum
+from aerl_trainer.interruption import Stop, stop_on_signals
 from aerl_trainer.learning.learner import Learner, make_network
 from aerl_trainer.learning.policy_gradient import PolicyGradient
 from aerl_trainer.learning.ranking import rank_rewards
@@ -101,7 +100,7 @@ def train(
             messages.append("no checkpoint has been written yet: the run begins again")
             run.begin_again()
         run.open(stack, messages)
-        stop = stack.enter_context(_stop_on_signals())
+        stop = stack.enter_context(stop_on_signals())
         run.loop(stop)
         run.save("last")
         return TrainingResult(
@@ -110,18 +109,6 @@ def train(
             stop.requested,
             tuple(problems.test),
         )
-
-
-class _Stop:
-    """Set by a signal, read by the loop; a second Ctrl-C does not wait for it."""
-
-    def __init__(self) -> None:
-        self.requested = False
-
-    def __call__(self, number: int, _frame: FrameType | None) -> None:
-        if self.requested and number == signal.SIGINT:
-            raise KeyboardInterrupt
-        self.requested = True
 
 
 class _Run:
@@ -164,7 +151,7 @@ class _Run:
         self.pool = _make_pool(config, directory, self.problems.max_tasks)
         stack.callback(self.pool.close)
         self.lifecycle.search_with(self.pool)
-        directory.record(config)
+        directory.record(settings.to_dict(config))
         self.observer = stack.enter_context(RunObserver(config, directory, self.pool.stats))
         for message in filter(None, [*messages, self.problems.summary]):
             self.observer.say(message)
@@ -179,7 +166,7 @@ class _Run:
         """Of the fast policy; with a network, each is one of the network too."""
         return self.gradient.steps
 
-    def loop(self, stop: _Stop) -> None:
+    def loop(self, stop: Stop) -> None:
         """Alternate steps with waiting for experience; validate and save on the way."""
         config = self.config
         self.lifecycle.guide(self.policy)
@@ -438,18 +425,3 @@ def _make_pool(config: Config, directory: RunDirectory, largest: int | None) -> 
         explore=True,
         log_dir=directory.logs,
     )
-
-
-@contextlib.contextmanager
-def _stop_on_signals() -> Iterator[_Stop]:
-    """Turn SIGINT, SIGTERM and SIGHUP into a request to stop; only the main thread may listen."""
-    stop = _Stop()
-    numbers = [signal.SIGINT, signal.SIGTERM]
-    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # as nohup sets it
-        numbers.append(signal.SIGHUP)
-    before = {number: signal.signal(number, stop) for number in numbers}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -14,12 +14,13 @@ In reading order:
 
 from aerl_trainer.reporting.metrics import MetricsLog, read_metrics
 from aerl_trainer.reporting.pictures import learning_curve
-from aerl_trainer.reporting.progress import Progress, Status
+from aerl_trainer.reporting.progress import Figures, Progress, Status
 from aerl_trainer.reporting.report import Section, write_report
 from aerl_trainer.reporting.run_directory import RunDirectory, system_info
 from aerl_trainer.reporting.tables import print_table
 
 __all__ = [
+    "Figures",
     "MetricsLog",
     "Progress",
     "RunDirectory",

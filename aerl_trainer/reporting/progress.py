@@ -1,10 +1,12 @@
 """Live progress of a training run: a panel on a terminal, plain lines elsewhere."""
 
 import contextlib
+import itertools
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import TracebackType
+from typing import Protocol
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -15,7 +17,7 @@ from rich.table import Table
 
 from aerl_trainer.records import SAMPLES
 
-__all__ = ["Progress", "Status"]
+__all__ = ["Figures", "Progress", "Status"]
 
 REFRESH_PER_SECOND = 2
 
@@ -54,9 +56,20 @@ class Status:
     levels: int = 1
     """How many levels there are."""
 
+    def rows(self) -> list[list[tuple[str, str]]]:
+        """Names and values: what is done, and what it is worth."""
+        return [list(_work(self)), list(_quality(self))]
+
+
+class Figures(Protocol):
+    """What ``Progress`` shows; a ``Status``, or the like of another problem."""
+
+    def rows(self) -> list[list[tuple[str, str]]]:
+        """Names with their values, in rows of the panel."""
+
 
 class Progress:
-    """Context manager that shows the latest ``Status`` with the time left.
+    """Context manager that shows the latest ``Figures`` with the time left.
 
     On a terminal a panel is redrawn in place, and the clock runs on between updates; elsewhere a
     line is printed every ``interval_s`` seconds at most, and one at the end. Where nobody reads it
@@ -68,6 +81,7 @@ class Progress:
         console: where to print; by default standard output.
         interval_s: between plain lines.
         clock: seconds from any origin; tests replace it.
+        figures: those that are shown first.
     """
 
     def __init__(
@@ -78,13 +92,14 @@ class Progress:
         console: Console | None = None,
         interval_s: float = 10.0,
         clock: Callable[[], float] = time.monotonic,
+        figures: Figures | None = None,
     ) -> None:
         self._total_s = total_s
         self._title = title
         self._console = console or Console(markup=False)
         self._interval_s = interval_s
         self._clock = clock
-        self._status = Status()
+        self._figures = figures or Status()
         self._start = self._next_line = clock()
         self._live: Live | None = None
 
@@ -112,9 +127,9 @@ class Progress:
         else:
             self._print_line()
 
-    def update(self, status: Status) -> None:
-        """Show ``status`` from now on."""
-        self._status = status
+    def update(self, figures: Figures) -> None:
+        """Show these from now on."""
+        self._figures = figures
         if self._live is None and self._clock() >= self._next_line:
             self._print_line()
             self._next_line = self._clock() + self._interval_s
@@ -125,7 +140,7 @@ class Progress:
             self._console.print(text, markup=False, highlight=False)
 
     def _print_line(self) -> None:
-        everything = [*_work(self._status), *_quality(self._status)]
+        everything = itertools.chain.from_iterable(self._figures.rows())
         cells = "  ".join(f"{name} {value}" for name, value in everything)
         times = f"[{_duration(self._elapsed())} / {_duration(self._total_s)}]"
         line = f"{times}  {cells}"
@@ -141,7 +156,7 @@ class Progress:
             ProgressBar(total=self._total_s, completed=elapsed),
             f"{_duration(self._total_s - elapsed)} left",
         )
-        rows = [_row(list(cells(self._status))) for cells in (_work, _quality)]
+        rows = map(_row, self._figures.rows())
         return Panel(Group(clock, *rows), title=escape(self._title), title_align="left")
 
     def _elapsed(self) -> float:

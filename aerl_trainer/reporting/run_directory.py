@@ -8,13 +8,12 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
-from aerl_trainer import config as settings
 from aerl_trainer.reporting.run_lock import held
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.io.atomic import remove_leftovers, write_text
@@ -94,17 +93,20 @@ class RunDirectory:
         for directory in (self.path, self.tensorboard, self.logs, self.checkpoints):
             _make(directory)
 
-    def record(self, config: settings.Config) -> None:
+    def record(self, settings: Mapping[str, Any]) -> None:
         """Write down settings and system: from now on the directory holds a run.
 
         What a killed process has left half written is removed.
+
+        Args:
+            settings: values that TOML can hold, and tables of them.
 
         Raises:
             DAGSchedError: a file cannot be written.
         """
         remove_leftovers(self.path)
         _write(self.system_file, json.dumps(system_info(), indent=2) + "\n")
-        _write(self.config_file, tomli_w.dumps(settings.to_dict(config)))
+        _write(self.config_file, tomli_w.dumps(settings))
 
     def note(self, name: str, value: Any) -> None:
         """Add one thing to ``system.json`` that is known only once the run has begun.

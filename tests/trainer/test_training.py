@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aerl_trainer import checkpoint, training
+from aerl_trainer import checkpoint
 from aerl_trainer import config as settings
 from aerl_trainer.config import Config
+from aerl_trainer.interruption import Stop, stop_on_signals
 from aerl_trainer.policies import load_policy
 from aerl_trainer.reporting import RunDirectory, read_metrics
 from aerl_trainer.training import TrainingResult, train
@@ -602,12 +603,12 @@ def test_a_signal_saves_and_leaves_and_the_run_goes_on(
 
 @pytest.mark.usefixtures("with_a_terminal")
 def test_a_run_under_nohup_outlives_its_terminal() -> None:
-    with training._stop_on_signals() as stop:
+    with stop_on_signals() as stop:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             assert signal.getsignal(number) is stop
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with training._stop_on_signals() as stop:
+        with stop_on_signals() as stop:
             assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
             assert signal.getsignal(signal.SIGTERM) is stop
     finally:
@@ -615,7 +616,7 @@ def test_a_run_under_nohup_outlives_its_terminal() -> None:
 
 
 def test_a_second_ctrl_c_does_not_wait() -> None:
-    stop = training._Stop()
+    stop = Stop()
     stop(signal.SIGINT, None)
     stop(signal.SIGTERM, None)
     assert stop.requested
@@ -628,7 +629,7 @@ def test_a_run_that_ended_before_its_first_checkpoint_begins_again(
 ) -> None:
     config, directory = with_steps(lockstep_config(), 3), RunDirectory(tmp_path / "run")
     directory.make_folders()
-    directory.record(config)
+    directory.record(settings.to_dict(config))
     directory.metrics_file.write_text('{"kind": "policy", "step": 1, "time_s": 0.5}\n')
     result, _ = run(directory.path, config, resume=True)
     assert result.steps == 3

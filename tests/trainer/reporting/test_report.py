@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from aerl_trainer import config as settings
 from aerl_trainer.config import Config, SearchConfig
 from aerl_trainer.records import EvaluationRow, Example
 from aerl_trainer.reporting import (
@@ -58,7 +59,7 @@ def directory(tmp_path: Path) -> RunDirectory:
     """A run that has ended, with a name that is no HTML."""
     run = RunDirectory(tmp_path / "<b>&run")
     run.make_folders()
-    run.record(Config())
+    run.record(settings.to_dict(Config()))
     with MetricsLog(run.metrics_file) as log:
         log.write("validation", step=0, time_s=0.0, slr_vs_heft=1.0)
     learning_curve(run.metrics_file, run.learning_curve)

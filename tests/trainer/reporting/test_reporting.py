@@ -35,7 +35,7 @@ def test_run_directory(tmp_path: Path) -> None:
     config = Config(run=RunConfig(minutes=1.5, seed=7))
     run.make_folders()
     assert not run.holds_run
-    run.record(config)
+    run.record(settings.to_dict(config))
     assert run.holds_run
     names = {path.name for path in run.path.iterdir()}
     assert names == {"config.toml", "system.json", "tb", "logs", "checkpoints"}
@@ -52,7 +52,7 @@ def test_a_note_is_added_to_the_system(tmp_path: Path) -> None:
     with pytest.raises(DAGSchedError, match=r"system\.json: "):
         directory.note("inference", "inline")
     directory.make_folders()
-    directory.record(Config())
+    directory.record(settings.to_dict(Config()))
     before = json.loads(directory.system_file.read_text())
     for text in ("inline", "server"):
         directory.note("inference", text)
@@ -61,12 +61,12 @@ def test_a_note_is_added_to_the_system(tmp_path: Path) -> None:
 
 def test_a_run_is_not_overwritten_but_resumed(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path)
-    run.record(Config())
+    run.record(settings.to_dict(Config()))
     run.metrics_file.write_text('{"kind": "train", "step": 1, "time_s": 0}\n')
     with pytest.raises(DAGSchedError, match="holds a run already: resume it"):
         run.make_folders()
     run.make_folders(resume=True)
-    run.record(Config(run=RunConfig(minutes=2.0)))
+    run.record(settings.to_dict(Config(run=RunConfig(minutes=2.0))))
     assert settings.load(run.config_file).run.minutes == 2.0
     assert len(read_metrics(run.metrics_file)) == 1
 
@@ -76,7 +76,7 @@ def test_run_directory_that_cannot_be_made(tmp_path: Path) -> None:
     with pytest.raises(DAGSchedError, match="file"):
         RunDirectory(tmp_path / "file" / "run").make_folders()
     with pytest.raises(DAGSchedError, match="file"):
-        RunDirectory(tmp_path / "file" / "run").record(Config())
+        RunDirectory(tmp_path / "file" / "run").record(settings.to_dict(Config()))
     with pytest.raises(DAGSchedError, match="file"), RunDirectory(tmp_path / "file").hold():
         pass
 
@@ -277,6 +277,24 @@ def test_panel_on_a_terminal() -> None:
     assert (
         max(len(line) for line in re.sub(r"\x1b\[[^a-zA-Z]*[a-zA-Z]", "", last).split("\n")) <= 90
     )
+
+
+class Tours:
+    def rows(self) -> list[list[tuple[str, str]]]:
+        return [[("tours", "5")], [("gap", "2 %")]]
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_other_problems_show_their_own_figures(terminal: bool) -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=80, force_terminal=terminal, _environ={})
+    with Progress(60, console=console, clock=Clock(), figures=Tours()):
+        pass
+    shown = re.sub(r"\x1b\[[^a-zA-Z]*[a-zA-Z]", "", out.getvalue())
+    if terminal:
+        assert re.search(r"tours.*\n.* 5 .*\n.*gap.*\n.* 2 %", shown)
+    else:
+        assert shown == "[0:00 / 1:00]  tours 5  gap 2 %\n"
 
 
 @pytest.mark.parametrize("terminal", [False, True])
