@@ -68,7 +68,6 @@ def run(
             directory = RunDirectory(run_dir / name)
             again = resume and directory.holds_run
             trained = train(settings, directory, judged, stop, resume=again)
-            torch.set_num_threads(1)
             plain = gaps(trained.policy, judged)
             turned = gaps(trained.policy, judged, augment=True)
             results[name] = {

@@ -30,6 +30,7 @@ EXTRAS = {
     "compare",
     "workflows",
     "jobshop",
+    "tsp",
     "human",
     "docs",
     "dev",
