@@ -24,7 +24,9 @@ DOCUMENTS = (
     "benchmarks/LEARNING_NOTES.md",
     "benchmarks/SEARCH_NOTES.md",
     "examples/README.md",
+    "examples/tsp/README.md",
 )
+PICTURES = "examples/*/*.png"
 PACKAGES = ("dagsched_env", "aerl_trainer")
 API = "api"
 BELOW_THE_GUIDE = "---\nsearch:\n  boost: 0.3\n---\n\n"
@@ -42,9 +44,12 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that are not in ``docs/``."""
+    """Add the pages that are not in ``docs/``, and the pictures of the applications."""
     for name in DOCUMENTS:
         files.append(File.generated(config, name, abs_src_path=str(ROOT / name)))
+    for path in sorted(ROOT.glob(PICTURES)):
+        name = path.relative_to(ROOT).as_posix()
+        files.append(File.generated(config, name, abs_src_path=str(path)))
     for package in PACKAGES:
         for path in _modules(ROOT / package):
             files.append(File.generated(config, _page_of(path), content=_reference(path)))

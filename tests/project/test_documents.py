@@ -22,7 +22,7 @@ DOCUMENTS = sorted(
     [
         *ROOT.glob("*.md"),
         *ROOT.glob("docs/**/*.md"),
-        *ROOT.glob("examples/*.md"),
+        *ROOT.glob("examples/**/*.md"),
         *ROOT.glob("benchmarks/*.md"),
     ]
 )

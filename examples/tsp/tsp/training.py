@@ -158,7 +158,7 @@ class _Run:
 
     @property
     def seconds_left(self) -> float:
-        """CPU time; unknown, so infinite, where steps are counted: then it is that of an hour."""
+        """CPU time; an hour where steps are counted, as nobody knows."""
         return 3600.0 if self.settings.steps else 60.0 * self.settings.minutes - self.cpu_s
 
     def loop(self, stop: Stop) -> None:
