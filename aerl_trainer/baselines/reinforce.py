@@ -217,6 +217,8 @@ class StepReport(NamedTuple):
 
     cost: float
     baseline: float
+    spread: float
+    """Standard deviation of the costs of a problem over their mean; 0 with one sequence of each."""
     surprise: float
     """−log p of a sequence, in nats: an estimate of the policy's entropy."""
     gradient_norm: float
@@ -271,6 +273,7 @@ class Reinforce(Generic[Problems]):
         return StepReport(
             cost=float(rollouts.costs.mean()),
             baseline=float(baseline.mean()),
+            spread=float(_spread(rollouts.costs)),
             surprise=-float(log_p.detach().mean()),
             gradient_norm=float(norm),
         )
@@ -338,6 +341,12 @@ def paired_t_test(lower: Tensor, higher: Tensor) -> float:
     if odd:
         within = 2.0 / math.pi * (angle + within)
     return 0.5 * (1.0 - within)
+
+
+def _spread(costs: Tensor) -> Tensor:
+    """Mean over the problems of what ``StepReport.spread`` says."""
+    mean, deviation = costs.mean(dim=1), costs.std(dim=1, correction=0)
+    return torch.where(mean != 0, deviation / mean, 0.0).mean()
 
 
 def _greedy(policy: Any, problems: Any) -> Tensor:
