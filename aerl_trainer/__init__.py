@@ -3,17 +3,19 @@
 Modules and packages in reading order; each imports only from those before it:
 
 - settings and data: ``config``, ``records`` (what the parts hand to each other), ``seeding``
-  (random generators by name), ``shared_memory``, ``stored`` (values of a checkpoint, checked),
-  ``replay`` (a buffer sampled by priority);
+  (random generators by name), ``interruption`` (signals that end a run), ``shared_memory``,
+  ``stored`` (values of a checkpoint, checked), ``replay`` (a buffer sampled by priority);
 - the search: ``encoding`` (what a policy sees), ``policy`` (the fast policy, in kernels),
   ``search`` (the shared tree), ``nn`` (the network);
-- around them: ``checkpoint``, ``interruption`` (signals), ``problems`` (which problems),
-  ``curriculum`` (and when), ``reporting``;
-- evaluation and learning: ``inference`` (who evaluates states), ``learning``, ``policies`` (what
-  a run has learned, with its settings), ``validator``, ``schedulers`` (a policy for ``dagsched``);
+- around them: ``checkpoint``, ``problems`` (which problems), ``curriculum`` (and when),
+  ``reporting``;
+- evaluation and learning: ``generations`` (the checkpoints of a run), ``inference`` (who
+  evaluates states), ``learning``, ``baselines`` (rivals), ``policies`` (what a run has learned),
+  ``validator``, ``schedulers`` (a policy for ``dagsched``);
 - processes: ``runtime``, ``lifecycle`` (of a search job), ``observers`` (what a run records);
-- what users call: ``solver``, ``solutions`` (what it shows), ``evaluation``, ``training``,
-  ``launch`` (a run on any problems), ``baselines``, ``cli``.
+- what users call: ``solver``, ``solutions`` (what it shows), ``evaluation``,
+  ``attention_training`` (the run of a rival), ``training``, ``launch`` (a run on any problems),
+  ``cli``.
 
 All of these, and the names below, are attributes that are loaded on first use: child processes
 import this package too, and most of them need no torch.

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from json import dumps
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import tyro
 from rich.console import Console
@@ -18,10 +18,10 @@ from rich.progress import Progress
 from aerl_trainer import __version__
 from aerl_trainer import config as settings
 from aerl_trainer.config import Config, ConfigError, CurriculumConfig
-from aerl_trainer.evaluation import Evaluation, examples
+from aerl_trainer.evaluation import Evaluation, example_of, examples
 from aerl_trainer.evaluation import evaluate as evaluate_policy
 from aerl_trainer.launch import new_run_directory, with_machines, with_specs
-from aerl_trainer.policies import DamageWarning, Policy, load_policy
+from aerl_trainer.policies import DamageWarning, Trained, load_trained
 from aerl_trainer.problems import listed
 from aerl_trainer.reporting import (
     RunDirectory,
@@ -93,6 +93,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 @app.command
 def train(
     config: Path | None = None,
+    algorithm: Literal["aerl", "reinforce"] | None = None,
     minutes: float | None = None,
     run_dir: Path | None = None,
     resume: bool = False,
@@ -107,6 +108,8 @@ def train(
 
     Args:
         config: TOML file of settings; what it leaves out keeps its default.
+        algorithm: aerl trains the fast policy, and a network if the settings say so; reinforce
+            trains an attention model (Kool et al. 2019), for a comparison.
         minutes: training time.
         run_dir: where everything is written; default runs/aerl-DATE-TIME.
         resume: go on from the last checkpoint of --run-dir, with its settings.
@@ -130,7 +133,7 @@ def train(
     if resume and not directory.holds_run:
         raise DAGSchedError(f"{directory.path} holds no run to resume; give its --run-dir")
     source = directory.config_file if resume and config is None else config
-    flags = {"minutes": minutes, "actors": actors, "seed": seed}
+    flags = {"algorithm": algorithm, "minutes": minutes, "actors": actors, "seed": seed}
     chosen = _settings(source, set, {k: v for k, v in flags.items() if v is not None})
     chosen = with_specs(chosen, *with_machines([instances, validate], machines))
     console = Console(markup=False)
@@ -140,7 +143,7 @@ def train(
             console.print(f"interrupted at step {result.steps}; a checkpoint is saved")
         else:
             _final_report(chosen, directory, result, console)
-    _say_what_next(directory, console)
+    _say_what_next(directory, chosen, console)
 
 
 @app.command
@@ -168,7 +171,7 @@ def evaluate(
         machines: for files that describe no processors.
     """
     check_output("--json", out, JSON)
-    policy = load_policy(checkpoint)
+    policy = load_trained(checkpoint)
     (chosen_specs,) = with_machines([instances], machines)
     problems = listed(chosen_specs, count=count, seed=seed)
     chosen = Settings(simulations, budget, seed)
@@ -286,7 +289,7 @@ def _final_report(
 
     The problems are those that the SPECs of the run have left for the test, or both suites.
     """
-    policy, run = load_policy(directory.path), config.run
+    policy, run = load_trained(directory.path), config.run
     sets = {"test": result.test} if result.test else {}
     if not sets or config.curriculum == CurriculumConfig():
         sets[HELDOUT] = tuple(listed([HELDOUT], count=1, seed=0))
@@ -298,10 +301,8 @@ def _final_report(
     write_text(directory.results_file, _as_json(results))
     learning_curve(directory.metrics_file, directory.learning_curve)
     trace = result.test[0] if result.test else io.load(GANTT_TRACE, platform=io.RandomPlatform())
-    best = solve_instance(
-        trace, simulations=run.evaluation_simulations, checkpoint=policy, seed=run.seed
-    )
-    best.schedule.plot(directory.gantt, trace)
+    best = example_of(trace, policy, simulations=run.evaluation_simulations, seed=run.seed)
+    best.plot(directory.gantt, trace)
     sections = [
         Section(
             _title(name, instances, chosen),
@@ -333,7 +334,7 @@ class Settings(NamedTuple):
 def _compare(
     name: str,
     instances: Sequence[Instance],
-    policy: Policy,
+    policy: Trained,
     chosen: Settings,
     console: Console,
 ) -> Evaluation:
@@ -367,13 +368,16 @@ def _as_json(value: object) -> str:
     return dumps(value, indent=2) + "\n"
 
 
-def _say_what_next(directory: RunDirectory, console: Console) -> None:
+def _say_what_next(directory: RunDirectory, config: Config, console: Console) -> None:
     path = directory.path
+    use = f"aerl solve montage --checkpoint {path} --gantt montage.png"
+    if config.run.algorithm == "reinforce":  # which guides no search
+        use = f"dagsched schedule montage --scheduler policy --checkpoint {path}"
     console.print("next:", style="bold")
     for command in (
         f"aerl train --resume --run-dir {path} --minutes 10",
         f"aerl evaluate --checkpoint {path}",
-        f"aerl solve montage --checkpoint {path} --gantt montage.png",
+        use,
         f"tensorboard --logdir {path / 'tb'}",
     ):
         console.print(f"  {command}", highlight=False, soft_wrap=True)

@@ -1,13 +1,15 @@
 """The table at the end of a run: what a policy adds, alone, in a search and in ``solve``."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from aerl_trainer import seeding
-from aerl_trainer.policies import Policy
+from aerl_trainer.baselines.attention.scheduler import AttentionScheduler
+from aerl_trainer.policies import Policy, Trained
+from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.records import SAMPLES, EvaluationRow, Example
 from aerl_trainer.solver import solve
 from dagsched_env.compare import compare, count_wins, mean_ratio, ratios
@@ -16,9 +18,11 @@ from dagsched_env.kernels.arrays import Floats
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import CONSTRUCTIVE, SCHEDULERS
 
-__all__ = ["Evaluation", "contestants", "evaluate", "examples"]
+__all__ = ["Evaluation", "contestants", "evaluate", "example_of", "examples"]
 
 REFERENCE = "heft"
+SEARCH = "search_trained"
+ATTENTION_SAMPLED = f"reinforce_sampled_{SAMPLES}"
 _Scheduler = Callable[[Instance], Schedule]
 
 
@@ -26,13 +30,13 @@ class Evaluation(NamedTuple):
     """Of a policy on some instances."""
 
     rows: list[EvaluationRow]
-    search_vs_heft: Floats
-    """[instances] makespan of ``search_trained`` / HEFT's makespan."""
+    shown_vs_heft: Floats
+    """[instances] makespan / HEFT's makespan, of the row by which examples are chosen."""
 
 
 def evaluate(
     instances: Sequence[Instance],
-    policy: Policy,
+    policy: Trained,
     *,
     simulations: int,
     budget_s: float,
@@ -52,7 +56,9 @@ def evaluate(
     Returns:
         Rows ``heft``, ``best_single`` (the constructive scheduler with the least mean ratio to
         HEFT on these instances), ``portfolio`` (the best of them for each instance), ``policy``,
-        ``policy_sampled_32``, and searches and ``solve`` without and with the policy.
+        ``policy_sampled_32``, and searches and ``solve`` without and with the policy. Of an
+        attention model the rows are ``reinforce``, ``reinforce_sampled_32``, and the search and
+        ``solve`` without a policy.
     """
     classic = {name: SCHEDULERS[name] for name in CONSTRUCTIVE}
     rivals = contestants(policy, simulations=simulations, budget_s=budget_s, seed=seed)
@@ -86,18 +92,20 @@ def evaluate(
         row("portfolio", portfolio, sum(ms[name] for name in classic)),
         *(row(name, makespans[name], ms[name]) for name in rivals),
     ]
-    return Evaluation(rows, np.array(ratios(makespans["search_trained"], heft)))
+    return Evaluation(rows, np.array(ratios(makespans[_shown(rivals)], heft)))
 
 
 def examples(
     instances: Sequence[Instance],
     evaluation: Evaluation,
-    policy: Policy,
+    policy: Trained,
     *,
     simulations: int,
     seed: int = 0,
 ) -> list[Example]:
-    """Where the trained search gains most against HEFT and where least, scheduled once more.
+    """Where what was trained gains most against HEFT and where least, scheduled once more.
+
+    That is the trained search, or of an attention model the best of its samples.
 
     Args:
         instances: the problems.
@@ -109,13 +117,15 @@ def examples(
     Returns:
         Two examples, or one if there is only one instance.
     """
-    schedulers: dict[str, _Scheduler] = {
-        "HEFT": SCHEDULERS[REFERENCE],
-        "policy, one pass": policy.fast.schedule,
-        "trained search": partial(_search, checkpoint=policy, simulations=simulations, seed=seed),
-    }
-    chosen = {int(evaluation.search_vs_heft.argmin()): "largest gain"}
-    chosen.setdefault(int(evaluation.search_vs_heft.argmax()), "smallest gain")
+    schedulers: dict[str, _Scheduler] = {"HEFT": SCHEDULERS[REFERENCE]}
+    if isinstance(policy, Policy):
+        search = partial(_search, checkpoint=policy, simulations=simulations, seed=seed)
+        schedulers |= {"policy, one pass": policy.fast.schedule, "trained search": search}
+    else:
+        sampled = _best_of_samples(policy, seed)
+        schedulers |= {"one pass": policy.schedule, f"best of {SAMPLES}": sampled}
+    chosen = {int(evaluation.shown_vs_heft.argmin()): "largest gain"}
+    chosen.setdefault(int(evaluation.shown_vs_heft.argmax()), "smallest gain")
     return [
         Example(title, instances[i], {name: f(instances[i]) for name, f in schedulers.items()})
         for i, title in chosen.items()
@@ -123,7 +133,7 @@ def examples(
 
 
 def contestants(
-    policy: Policy, *, simulations: int, budget_s: float, seed: int
+    policy: Trained, *, simulations: int, budget_s: float, seed: int
 ) -> dict[str, _Scheduler]:
     """The rows of ``evaluate`` that are not classic schedulers, by name.
 
@@ -134,22 +144,53 @@ def contestants(
         seed: of samples, searches and annealing.
     """
 
-    def sampled(instance: Instance) -> Schedule:
-        rng = seeding.generator(seed, "samples")
-        return policy.fast.best_of(instance, SAMPLES, rng)
-
     def solved(instance: Instance, checkpoint: Policy | None) -> Schedule:
         return solve(instance, budget_s=budget_s, checkpoint=checkpoint, seed=seed).schedule
 
     search = partial(_search, simulations=simulations, seed=seed)
+    if not isinstance(policy, Policy):
+        return {
+            "reinforce": policy.schedule,
+            ATTENTION_SAMPLED: _best_of_samples(policy, seed),
+            "search_untrained": partial(search, checkpoint=None),
+            "solve_untrained": partial(solved, checkpoint=None),
+        }
     return {
         "policy": policy.fast.schedule,
-        f"policy_sampled_{SAMPLES}": sampled,
+        f"policy_sampled_{SAMPLES}": _best_of_samples(policy.fast, seed),
         "search_untrained": partial(search, checkpoint=None),
-        "search_trained": partial(search, checkpoint=policy),
+        SEARCH: partial(search, checkpoint=policy),
         "solve_untrained": partial(solved, checkpoint=None),
         "solve_trained": partial(solved, checkpoint=policy),
     }
+
+
+def example_of(instance: Instance, policy: Trained, *, simulations: int, seed: int) -> Schedule:
+    """The best that what was trained makes of one problem: for the Gantt chart of a run.
+
+    Args:
+        instance: the problem.
+        policy: what has been trained.
+        simulations: of the search in ``solve``, where the policy guides one.
+        seed: of samples, search and annealing.
+    """
+    if not isinstance(policy, Policy):
+        return _best_of_samples(policy, seed)(instance)
+    return solve(instance, simulations=simulations, checkpoint=policy, seed=seed).schedule
+
+
+def _shown(rivals: Mapping[str, object]) -> str:
+    """The row by which examples are chosen."""
+    return SEARCH if SEARCH in rivals else ATTENTION_SAMPLED
+
+
+def _best_of_samples(policy: FastPolicy | AttentionScheduler, seed: int) -> _Scheduler:
+    """The same samples whatever was scheduled before."""
+
+    def sampled(instance: Instance) -> Schedule:
+        return policy.best_of(instance, SAMPLES, seeding.generator(seed, "samples"))
+
+    return sampled
 
 
 def _search(

@@ -51,18 +51,22 @@ class RunObserver:
         """Seconds of training, those before a resume included."""
         return self._earlier_s + time.monotonic() - self._started
 
-    def resume(self, step: int, time_s: float, level: int, counters: _Counters) -> None:
+    def resume(
+        self, step: int, time_s: float, level: int, counters: _Counters | None = None
+    ) -> None:
         """Continue the clock, the counters and the records of an earlier part of the run.
 
         Args:
             step: learner steps so far.
             time_s: seconds of training so far.
             level: of the curriculum.
-            counters: of the jobs so far.
+            counters: of the jobs so far; None where a run has none.
         """
         self._earlier_s = time_s
-        self._mark = (self._started, counters.simulations, self._mark[2])
-        self._show(step=step, jobs=counters.finished, level=level)
+        if counters is not None:
+            self._mark = (self._started, counters.simulations, self._mark[2])
+            self._show(jobs=counters.finished)
+        self._show(step=step, level=level)
         self._log = self._open_log(step)
 
     def __enter__(self) -> "RunObserver":
@@ -84,7 +88,7 @@ class RunObserver:
             self._log.close()
 
     def improved(self, report: PolicyReport) -> None:
-        """One step of the fast policy."""
+        """One step of the policy."""
         self._record("policy", **dataclasses.asdict(report))
         self._schedules += report.schedules
         self._show(step=report.step, schedules=self._schedules, spread=report.relative_spread)

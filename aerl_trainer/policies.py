@@ -1,4 +1,4 @@
-"""A trained policy with the settings that it was trained under."""
+"""What a run has learned: a policy with the settings that it was trained under, or a rival."""
 
 import warnings
 from collections.abc import Sequence
@@ -9,6 +9,7 @@ import torch
 
 from aerl_trainer import checkpoint as checkpoints
 from aerl_trainer import config as settings
+from aerl_trainer.baselines.attention.scheduler import AttentionScheduler, read_policy
 from aerl_trainer.checkpoint import Checkpoint, CheckpointError, take
 from aerl_trainer.config import Config
 from aerl_trainer.encoding.evaluator import Evaluator, PriorEvaluator
@@ -20,7 +21,15 @@ from aerl_trainer.policy.shipped import find_weights
 from aerl_trainer.stored import stored
 from dagsched_env.errors import DAGSchedError
 
-__all__ = ["DamageWarning", "Policy", "evaluator_of", "load_policy", "rollout_weight_of"]
+__all__ = [
+    "DamageWarning",
+    "Policy",
+    "Trained",
+    "evaluator_of",
+    "load_policy",
+    "load_trained",
+    "rollout_weight_of",
+]
 
 
 class DamageWarning(RuntimeWarning):
@@ -38,6 +47,10 @@ class Policy(NamedTuple):
     """λ at the end of training."""
 
 
+Trained = Policy | AttentionScheduler
+"""What a run leaves: of AERL-DS, or of a rival that schedules but guides no search."""
+
+
 def load_policy(directory: str | Path) -> Policy:
     """Read what was trained: a run directory, a checkpoint in it, a file of weights, or by name.
 
@@ -49,8 +62,24 @@ def load_policy(directory: str | Path) -> Policy:
 
     Raises:
         CheckpointError: there is no checkpoint, or none can be read; names the damaged files.
+        DAGSchedError: it is of a rival, which guides no search.
         FormatError: a file that holds no weights of this policy.
     """
+    trained = _load(directory)
+    if not isinstance(trained, Policy):
+        raise DAGSchedError(
+            f"{directory}: an attention model, which schedules but guides no search: compare it by "
+            "aerl evaluate, or by dagsched compare --checkpoint"
+        )
+    return trained
+
+
+def load_trained(directory: str | Path) -> Trained:
+    """As ``load_policy``, but of a run of any algorithm."""
+    return _load(directory)
+
+
+def _load(directory: str | Path) -> Trained:
     if (weights := find_weights(directory)) is not None:
         return Policy(FastPolicy(load_weights(weights)[0]), None, Config(), 1.0)
     place = Path(directory)
@@ -73,10 +102,12 @@ def rollout_weight_of(policy: Policy | None) -> float:
     return 1.0 if policy is None or policy.network is None else policy.rollout_weight
 
 
-def _read(source: Path) -> Policy:
+def _read(source: Path) -> Trained:
     saved = checkpoints.load(source, groups=("policy", "model"))
     try:
         config = settings.from_dict(stored(saved.state, "config", dict))
+        if config.run.algorithm == "reinforce":
+            return AttentionScheduler(read_policy(saved, config.attention))
         like = {"weights": torch.from_numpy(FastPolicy().weights)}
         fast = FastPolicy(take(saved, "policy", like)["weights"].numpy())
         network = _network(config, saved) if config.learner.network else None
@@ -99,7 +130,7 @@ def _network(config: Config, saved: Checkpoint) -> Network:
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, DamageWarning, stacklevel=4)  # at the caller of load_policy
+    warnings.warn(message, DamageWarning, stacklevel=5)  # at the caller of load_…
 
 
 def _candidates(directory: Path) -> Sequence[Path]:

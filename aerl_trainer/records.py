@@ -17,6 +17,7 @@ __all__ = [
     "SearchJob",
     "SearchReport",
     "TrainReport",
+    "TrainingResult",
     "Trajectory",
     "TreeGroup",
 ]
@@ -194,9 +195,21 @@ class EvalReport:
     ties: int
     losses: int
     seconds_per_instance: float
-    guided_vs_heft: float
-    """Mean of the makespan of a short guided search / HEFT's makespan."""
+    guided_vs_heft: float | None
+    """Mean of the makespan of a short guided search / HEFT's makespan; None where the policy guides
+    none."""
     network_vs_heft: float | None
     """As ``slr_vs_heft``, for the network's greedy policy; None without a network."""
     accepted: bool
     """The weights have passed the paired test, and guide the searches from now on."""
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """How a run ended."""
+
+    steps: int
+    jobs: int
+    interrupted: bool
+    test: tuple[Instance, ...]
+    """Problems of the SPECs that were used neither for training nor for validation."""

@@ -1,9 +1,10 @@
-"""The fast policy of a checkpoint as schedulers of the command ``dagsched``.
+"""What a checkpoint holds as schedulers of the command ``dagsched``.
 
 ``dagsched`` finds ``from_checkpoint`` by the entry-point group ``dagsched.policies``.
 """
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from aerl_trainer.policy.shipped import find_weights
 from dagsched_env.compare import Scheduler
 from dagsched_env.instance import Instance
 from dagsched_env.schedule import Schedule
+
+if TYPE_CHECKING:
+    from aerl_trainer.baselines.attention.scheduler import AttentionScheduler
 
 __all__ = ["from_checkpoint"]
 
@@ -27,7 +31,7 @@ def from_checkpoint(checkpoint: Path, samples: int, seed: int) -> dict[str, Sche
         seed: of the samples; they are the same whatever was scheduled before.
 
     Raises:
-        DAGSchedError: it holds no fast policy that can be read.
+        DAGSchedError: it holds no policy that can be read.
         OSError: the file cannot be read.
     """
     policy = _read(checkpoint)
@@ -38,11 +42,12 @@ def from_checkpoint(checkpoint: Path, samples: int, seed: int) -> dict[str, Sche
     return {"policy": policy.schedule, "policy_sampled": best_of}
 
 
-def _read(checkpoint: Path) -> FastPolicy:
+def _read(checkpoint: Path) -> "FastPolicy | AttentionScheduler":
     weights = find_weights(checkpoint)
     if weights is not None:
         return FastPolicy(load_weights(weights)[0])
     # A file needs no torch, which takes seconds to load.
-    from aerl_trainer.policies import load_policy
+    from aerl_trainer.policies import Policy, load_trained
 
-    return load_policy(checkpoint).fast
+    trained = load_trained(checkpoint)
+    return trained.fast if isinstance(trained, Policy) else trained

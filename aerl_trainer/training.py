@@ -1,21 +1,22 @@
 """A training run: learners, job lifecycle, validator and curriculum at work together."""
 
 import contextlib
-import ctypes
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy.typing as npt
 import torch
 
 from aerl_trainer import checkpoint, seeding
 from aerl_trainer import config as settings
+from aerl_trainer.attention_training import AttentionRun
 from aerl_trainer.checkpoint import Checkpoint, CheckpointError, take
 from aerl_trainer.config import Config, ConfigError
 from aerl_trainer.curriculum import Curriculum
+from aerl_trainer.generations import NO_BEST, Generations, better, read_best, to_go_on
 from aerl_trainer.interruption import Stop, stop_on_signals
 from aerl_trainer.learning.learner import Learner, make_network
 from aerl_trainer.learning.policy_gradient import PolicyGradient
@@ -25,31 +26,18 @@ from aerl_trainer.nn.evaluator import TorchEvaluator
 from aerl_trainer.observers import RunObserver
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.problems import Problems
-from aerl_trainer.records import SearchReport
+from aerl_trainer.records import SearchReport, TrainingResult
 from aerl_trainer.reporting import RunDirectory
 from aerl_trainer.runtime.pool import LockstepPool, SearchPool
 from aerl_trainer.runtime.process_pool import ProcessPool
 from aerl_trainer.stored import stored
 from aerl_trainer.validator import Validator
 from dagsched_env.errors import DAGSchedError
-from dagsched_env.instance import Instance
 from dagsched_env.sources import Draw
 
 __all__ = ["TrainingResult", "train"]
 
 PUBLISHED_AT_START = 1
-NO_BEST: dict[str, Any] = {"level": -1, "slr_vs_heft": None}
-"""Of a run without a validation so far."""
-
-
-class TrainingResult(NamedTuple):
-    """How a run ended."""
-
-    steps: int
-    jobs: int
-    interrupted: bool
-    test: tuple[Instance, ...]
-    """Problems of the SPECs that were used neither for training nor for validation."""
 
 
 def train(
@@ -92,7 +80,8 @@ def train(
         # The actors keep all cores busy: threads of torch would wait for each other.
         stack.callback(torch.set_num_threads, torch.get_num_threads())
         torch.set_num_threads(1)
-        run = _Run(config, directory, problems)
+        attention = config.run.algorithm == "reinforce"
+        run = (AttentionRun if attention else _Run)(config, directory, problems)
         messages: list[str] = []
         if resume and any(map(checkpoint.exists, generations)):
             checkpoint.read_first(generations, run.restore, messages.append)
@@ -105,7 +94,7 @@ def train(
         run.save("last")
         return TrainingResult(
             run.steps,
-            run.lifecycle.finished,
+            run.jobs,
             stop.requested,
             tuple(problems.test),
         )
@@ -122,6 +111,7 @@ class _Run:
         self.curriculum = Curriculum(config.curriculum, problems)
         self.validator = Validator(config, self.curriculum)
         self.best = NO_BEST
+        self.generations = Generations(directory.checkpoints)
         self.gradient = PolicyGradient(
             self.curriculum.make_instance,
             seeding.generator(config.run.seed, "policy"),
@@ -137,7 +127,6 @@ class _Run:
         self.lifecycle = JobLifecycle(config, self.curriculum, self.learner)
         self._publish()
         self._earlier_s: float | None = None
-        self._source: Path | None = None
         self._thread: LifecycleThread | None = None
 
     def open(self, stack: contextlib.ExitStack, messages: Sequence[str]) -> None:
@@ -166,6 +155,11 @@ class _Run:
         """Of the fast policy; with a network, each is one of the network too."""
         return self.gradient.steps
 
+    @property
+    def jobs(self) -> int:
+        """Finished trees."""
+        return self.lifecycle.finished
+
     def loop(self, stop: Stop) -> None:
         """Alternate steps with waiting for experience; validate and save on the way."""
         config = self.config
@@ -192,28 +186,10 @@ class _Run:
             self._thread.stop()  # the job in its hands belongs to this run
 
     def save(self, name: str) -> None:
-        """Write the checkpoint ``name``; the ``last`` one so far becomes ``previous``.
-
-        A ``last`` that was damaged is no generation to keep.
-        """
-        previous = self.directory.checkpoints / "previous"
-        last, aside, *_ = checkpoint.generations(self.directory.checkpoints)
-        if name == "last" and self._source == aside:
-            checkpoint.put_back(last)
-            self._source = last
-        damaged = self._source not in (None, last)
+        """Write the checkpoint ``name``; see ``Generations``."""
         with self.lifecycle.at_rest():
             saved = self._state()
-        checkpoint.save(
-            self.directory.checkpoints / name,
-            tensors=saved.tensors,
-            arrays=saved.arrays,
-            state=saved.state,
-            previous=previous if name == "last" and not damaged else None,
-        )
-        if name == "last":
-            self._source = None
-        _return_free_memory()
+        self.generations.save(name, saved)
 
     def _state(self) -> Checkpoint:
         """Everything that ``restore`` needs to go on exactly."""
@@ -253,31 +229,17 @@ class _Run:
             CheckpointError: it is damaged.
             DAGSchedError: the run cannot go on from it with these settings or problems.
         """
-        saved = checkpoint.load(source)
-        try:
-            before = settings.from_dict(stored(saved.state, "config", dict))
-            problems = stored(saved.state, "problems", str)
-            level = stored(stored(saved.state, "curriculum", dict), "level", int)
-        except DAGSchedError as error:
-            raise CheckpointError(f"{source / checkpoint.MANIFEST}: {error}") from None
-        self._check_settings(source, before, problems)
-        if len(self.config.curriculum.levels) <= level < len(before.curriculum.levels):
-            raise ConfigError(f"{source}: the run is on level {level}, which is no more there")
+        saved, before = to_go_on(source, self.config, self.problems.fingerprint)
+        self._check_network(source, before)
         try:
             self._restore(saved)
         except DAGSchedError as error:
             raise CheckpointError(f"{source}: not the checkpoint of a run: {error}") from None
-        self._source = source
+        self.generations.restored(source)
 
-    def _check_settings(self, source: Path, before: Config, problems: str) -> None:
-        """Raise DAGSchedError unless a run with those settings can go on with the present ones."""
+    def _check_network(self, source: Path, before: Config) -> None:
+        """Raise ConfigError unless the network can go on with the present settings."""
         config = self.config
-        same_specs = before.curriculum.levels == config.curriculum.levels
-        if same_specs and problems != self.problems.fingerprint:
-            raise DAGSchedError(
-                f"{source}: the problems of the run have changed since it was saved: put the files "
-                "back, or begin a new run"
-            )
         if self.learner is None:
             return
         if not before.learner.network:
@@ -311,7 +273,7 @@ class _Run:
                 self.lifecycle.publish(held["weights"].numpy(), self.steps + PUBLISHED_AT_START)
         self.lifecycle.restore(saved.arrays, stored(state, "lifecycle", dict))
         self._earlier_s = stored(state, "time_s", float)
-        self.best = _best(stored(state, "best", dict))
+        self.best = read_best(stored(state, "best", dict))
 
     def _step(self, progress: float) -> None:
         """One step of the fast policy, and of the network if there is one."""
@@ -376,37 +338,13 @@ class _Run:
         promoted = self.curriculum.observe(report.slr_vs_heft)
         self.observer.validated(report, promoted, self.curriculum.level)
         record = {"level": level, "slr_vs_heft": report.slr_vs_heft}
-        if _better(record, self.best) and self.steps > 0:
+        if better(record, self.best) and self.steps > 0:
             self.best = record
             self.save("best")
 
 
-def _return_free_memory() -> None:
-    """Without it batches of ever other sizes fragment the heap, which grows for hours (glibc)."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:  # other C libraries have none
-        trim(0)
-
-
 def _tensors(arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, torch.Tensor]:
     return {name: torch.from_numpy(array) for name, array in arrays.items()}
-
-
-def _best(record: dict[str, Any]) -> dict[str, Any]:
-    """The best validation as it was saved; there is none at first."""
-    if record == NO_BEST:
-        return NO_BEST
-    return {
-        "level": stored(record, "level", int),
-        "slr_vs_heft": stored(record, "slr_vs_heft", float),
-    }
-
-
-def _better(new: dict[str, Any], old: dict[str, Any]) -> bool:
-    """A higher level first, then the shorter schedules."""
-    if new["level"] != old["level"]:
-        return bool(new["level"] > old["level"])
-    return old["slr_vs_heft"] is None or bool(new["slr_vs_heft"] < old["slr_vs_heft"])
 
 
 def _make_pool(config: Config, directory: RunDirectory, largest: int | None) -> SearchPool:

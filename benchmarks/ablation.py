@@ -18,11 +18,13 @@ line and goes into the file of ``--json``; a second call with this file makes th
   network_proportional   each kind of replay; the network schedules
   network_rank
   paper                  configs/paper.toml; the network schedules, and the fast policy is left out
+  reinforce              the attention model of `aerl train --algorithm reinforce`
+  reinforce_rollout      the same with the greedy rollout of a frozen copy as its baseline
   maskable_ppo           MaskablePPO with the policy and the settings of ``make baseline``
   maskable_ppo_heldout   the same on the problems of ``make baseline``, the family of ``heldout``
 
 "One pass" takes the most probable action of every state. "Best of 32" is the best of it and 32
-samples: of the fast policy at its usual temperature, of a network at temperature 1; MaskablePPO
+samples: of the fast policy at its usual temperature, of networks at temperature 1; MaskablePPO
 samples none. A step is one of the gradient; of MaskablePPO one of the environment. Figures are
 means ± standard errors over the seeds.
 """
@@ -45,6 +47,8 @@ from sb3_contrib import MaskablePPO
 from scipy.stats import rankdata
 from stable_baselines3.common.vec_env import DummyVecEnv
 
+from aerl_trainer.baselines.attention.learner import AttentionLearner
+from aerl_trainer.baselines.attention.scheduler import AttentionScheduler
 from aerl_trainer.baselines.maskable_ppo import ENVS, PPO, TRAINING, UNLIMITED
 from aerl_trainer.baselines.pair_policy import PairObservation, PairPolicy
 from aerl_trainer.config import (
@@ -52,6 +56,7 @@ from aerl_trainer.config import (
     Config,
     LearnerConfig,
     PolicyConfig,
+    ReinforceConfig,
     ReplayConfig,
     RunConfig,
     load,
@@ -267,6 +272,27 @@ def pair_env(instances: Any) -> PairObservation:
     return PairObservation(gymnasium.make("DAGSched-v0", instances=instances))
 
 
+def reinforce(seconds: float, seed: int, *, config: Config) -> Trained:
+    """The attention model.
+
+    Args:
+        seconds: of CPU time.
+        seed: of everything.
+        config: of the run, but for its seed.
+    """
+    config = dataclasses.replace(config, run=RunConfig(seed=seed))
+    learner = AttentionLearner(config, resolve_source(MIXTURE))
+    clock = Clock(seconds)
+    while (progress := clock.progress) < 1.0:
+        learner.step(progress)
+    scheduler, rng = AttentionScheduler(learner.policy), np.random.default_rng(seed)
+    return Trained(
+        learner.steps,
+        lambda instance: scheduler.schedule(instance).makespan,
+        lambda instance: scheduler.best_of(instance, SAMPLES, rng).makespan,
+    )
+
+
 def with_network(replay: str) -> Callable[[float, int], Trained]:
     """The network as an option, with a kind of replay."""
     settings = Config(learner=LearnerConfig(network=True), replay=ReplayConfig(kind=replay))
@@ -290,6 +316,10 @@ VARIANTS: dict[str, Callable[[float, int], Trained]] = {
     # Three of the large graphs have states of more than 512 legal pairs, where some are dropped.
     "paper": partial(
         aerl, config=dataclasses.replace(load(PAPER), policy=PolicyConfig(instances=1, schedules=2))
+    ),
+    "reinforce": partial(reinforce, config=Config()),
+    "reinforce_rollout": partial(
+        reinforce, config=Config(reinforce=ReinforceConfig(baseline="rollout"))
     ),
     "maskable_ppo": partial(maskable_ppo, problems=MIXTURE),
     "maskable_ppo_heldout": partial(maskable_ppo, problems=TRAINING),

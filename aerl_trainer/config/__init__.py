@@ -7,6 +7,7 @@ In reading order:
 - ``checks``: the error, and what a section checks its values with
 - ``search``: the tree and its simulations
 - ``learning``: the fast policy, the network, replay, and what is learned from
+- ``attention``: the attention model and REINFORCE, another algorithm
 - ``mixture``: the problems of a run that names none
 - ``curriculum``: which problems, and when the next ones
 - ``run``: inference, validation, processes and duration
@@ -14,6 +15,7 @@ In reading order:
 - ``listing``: every setting with its type, default and meaning
 """
 
+from aerl_trainer.config.attention import AttentionConfig, ReinforceConfig
 from aerl_trainer.config.checks import ConfigError
 from aerl_trainer.config.curriculum import CurriculumConfig, LevelConfig
 from aerl_trainer.config.learning import (
@@ -30,6 +32,7 @@ from aerl_trainer.config.whole import Config, from_dict, load, to_dict
 
 __all__ = [
     "MIXTURE",
+    "AttentionConfig",
     "Config",
     "ConfigError",
     "CurriculumConfig",
@@ -38,6 +41,7 @@ __all__ = [
     "LevelConfig",
     "NetworkConfig",
     "PolicyConfig",
+    "ReinforceConfig",
     "ReplayConfig",
     "RunConfig",
     "SearchConfig",

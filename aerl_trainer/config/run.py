@@ -61,6 +61,8 @@ class ValidatorConfig:
 class RunConfig:
     """Processes, duration and seed."""
 
+    algorithm: Literal["aerl", "reinforce"] = "aerl"
+    """What is trained, and how: AERL-DS, or an attention model by REINFORCE, for a comparison."""
     minutes: float = 5.0
     """Training time, without the final evaluation."""
     max_steps: int = 0
@@ -78,6 +80,7 @@ class RunConfig:
     """Time of ``solve`` per instance in the final table."""
 
     def __post_init__(self) -> None:
+        require(self.algorithm in ("aerl", "reinforce"), 'run.algorithm is "aerl" or "reinforce"')
         require(self.minutes > 0, "run.minutes must be positive")
         require(self.max_steps >= 0, "run.max_steps must not be negative")
         require(1 <= self.actors <= 64, "run.actors must lie in [1, 64]")

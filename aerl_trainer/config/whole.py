@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from aerl_trainer.config.attention import AttentionConfig, ReinforceConfig
 from aerl_trainer.config.checks import ConfigError, fits
 from aerl_trainer.config.curriculum import CurriculumConfig, LevelConfig
 from aerl_trainer.config.learning import (
@@ -32,6 +33,8 @@ class Config:
     replay: ReplayConfig = field(default_factory=ReplayConfig)
     curriculum: CurriculumConfig = field(default_factory=CurriculumConfig)
     validator: ValidatorConfig = field(default_factory=ValidatorConfig)
+    attention: AttentionConfig = field(default_factory=AttentionConfig)
+    reinforce: ReinforceConfig = field(default_factory=ReinforceConfig)
     run: RunConfig = field(default_factory=RunConfig)
 
     @property

@@ -29,7 +29,7 @@ from dagsched_env.kernels.graph.communication import communication
 from dagsched_env.kernels.jit import borrowing, embedded, inlined
 from dagsched_env.kernels.state.timeline import earliest_slot
 
-__all__ = ["begin", "follow", "scale_of", "score", "short_list", "take_pairs"]
+__all__ = ["begin", "describe", "follow", "scale_of", "score", "short_list", "take_pairs"]
 
 FeatureRow = npt.NDArray[np.float32]
 """``[N_FEATURES]``"""
@@ -205,7 +205,7 @@ def score(
         weights: of the policy.
         count: how many pairs are listed.
     """
-    _describe(f, w, s, count)
+    describe(f, w, s, count)
     # Loops of constant length over neighbours in memory, which the compiler turns into few wide
     # instructions; one loop for both sums would prevent that.
     for k in range(count):
@@ -248,7 +248,15 @@ def _look_at(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, t: int) -> No
 
 
 @embedded
-def _describe(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, count: int) -> None:
+def describe(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, count: int) -> None:
+    """Write the features ``x`` of the listed pairs.
+
+    Args:
+        f: the problem.
+        w: its caches and the pairs, by ``short_list`` or ``take_pairs``; ``x`` is written.
+        s: the state.
+        count: how many pairs are listed.
+    """
     c = f.c
     n, p = c.g.comp.shape
     unit = 1.0 / f.step

@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 
+from aerl_trainer.baselines.attention.learner import AttentionLearner
 from aerl_trainer.config import Config, PolicyConfig, ReplayConfig
 from aerl_trainer.learning.experiences import group_of, make_experiences
 from aerl_trainer.learning.learner import Learner
@@ -44,6 +45,7 @@ def warm_up() -> None:
     training = PolicyGradient(lambda _: instance, rng, PolicyConfig(instances=1, schedules=2))
     training.step(trees=[group_of(instance, trajectories)])
     training.policy.schedule(instance)
+    AttentionLearner(config, lambda _: instance).step(0.0)
     learner = Learner(config)
     learner.add(make_experiences(instance, trajectories, config))
     learner.step()
