@@ -36,9 +36,9 @@ class ReinforceConfig:
     baseline: Literal["shared", "rollout"] = "shared"
     """Mean over all samples of a problem (POMO, Kwon et al. 2020), or the greedy rollout of a
     frozen copy (Kool et al. 2019)."""
-    problems: int = 16
+    problems: int = 8
     """Of a gradient step."""
-    starts: int = 16
+    starts: int = 8
     """Schedules that are sampled of each problem."""
     learning_rate: float = 0.002
     """Of Adam at the start; it falls linearly to 0."""

@@ -70,7 +70,8 @@ SMALL: dict[str, dict[str, Any]] = {
 
 def small_config(**overrides: dict[str, Any]) -> Config:
     """``SMALL`` with the given sections changed: ``small_config(run={"actors": 2})``."""
-    sections = {name: {**SMALL.get(name, {}), **overrides.get(name, {})} for name in SMALL}
+    names = (*SMALL, *(name for name in overrides if name not in SMALL))
+    sections = {name: {**SMALL.get(name, {}), **overrides.get(name, {})} for name in names}
     return settings.from_dict(sections)
 
 

@@ -16,7 +16,7 @@ from aerl_trainer.config import AttentionConfig
 from aerl_trainer.encoding.context import encoding_context
 from dagsched_env.instance import Instance
 
-__all__ = ["AttentionPolicy", "Encoded"]
+__all__ = ["AttentionPolicy", "Encoded", "states_of"]
 
 
 class Encoded(NamedTuple):
@@ -74,7 +74,7 @@ class AttentionPolicy(AttentionModel):
         actions = np.full((len(encoded.problems), starts, longest), NO_ACTION)
         for step in range(longest):
             active = lanes.active
-            log_p = self.decode(encoded.embedding, _states(lanes.pairs(active)))
+            log_p = self.decode(encoded.embedding, states_of(lanes.pairs(active)))
             if generator is None:
                 chosen = log_p.argmax(dim=-1)
             else:
@@ -93,7 +93,7 @@ class AttentionPolicy(AttentionModel):
             ``[B, S]``; minus infinity for a schedule with a pair that is not among the candidates.
         """
         pairs, chosen = replayed(encoded.problems, actions.numpy(), self._width)
-        log_p = self.decode(encoded.embedding, _states(pairs))
+        log_p = self.decode(encoded.embedding, states_of(pairs))
         index = torch.from_numpy(chosen)
         of_steps = log_p.gather(1, index.clamp(min=0).unsqueeze(1)).squeeze(1)
         of_steps = of_steps.masked_fill(index < 0, -torch.inf)
@@ -109,7 +109,8 @@ def _unit(instance: Instance) -> float:
     return max(encoding_context(instance).rank_scale, load)
 
 
-def _states(pairs: Pairs) -> States:
+def states_of(pairs: Pairs) -> States:
+    """The same as tensors."""
     places = np.arange(pairs.x.shape[1])
     listed = places < pairs.counts[:, None]
     x, tasks, processors, mask, problem = map(
