@@ -68,7 +68,13 @@ class AttentionPolicy(AttentionModel):
     def roll_out(
         self, encoded: Encoded, starts: int, *, generator: torch.Generator | None
     ) -> tuple[Lanes, npt.NDArray[np.int64]]:
-        """The complete schedules themselves, and their actions; the arguments of ``rollouts``."""
+        """The complete schedules themselves, and their actions.
+
+        Args:
+            encoded: B problems.
+            starts: S ≥ 1.
+            generator: as of ``rollouts``.
+        """
         lanes = Lanes(encoded.problems, starts, self._width)
         longest = max(instance.n_tasks for instance in encoded.problems)
         actions = np.full((len(encoded.problems), starts, longest), NO_ACTION)
