@@ -30,6 +30,7 @@ EXTRAS = {
     "compare",
     "workflows",
     "jobshop",
+    "llvm",
     "tsp",
     "human",
     "docs",
