@@ -13,7 +13,6 @@ from contestants import OURS, VARIANTS, Solver
 from dagsched_env import Instance
 from dagsched_env.compare import ratios
 from dagsched_env.io.atomic import write_text
-from dagsched_env.suites.recipes import renamed
 
 
 class Turn(TypedDict):
@@ -45,7 +44,7 @@ def take_turn(solve: Solver, instance: Instance, budget_s: float) -> Turn:
         instance: of which it gets a copy, because a problem keeps what has been computed from it.
         budget_s: its wall time (s).
     """
-    copy = renamed(instance, instance.name or "")
+    copy = instance.renamed()
     gc.collect()  # what an earlier contestant has left, too
     cpu, wall = time.process_time(), time.perf_counter()
     schedule, proved = solve(copy, budget_s)

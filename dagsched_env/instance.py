@@ -155,6 +155,31 @@ class Instance:
 
     # -- conversions -----------------------------------------------------------------------------
 
+    def renamed(
+        self,
+        name: str | None = None,
+        *,
+        task_names: Sequence[str] | None = None,
+        processor_names: Sequence[str] | None = None,
+    ) -> "Instance":
+        """The same problem under other names; those that are None stay.
+
+        Args:
+            name: of the instance.
+            task_names: n distinct names.
+            processor_names: p distinct names.
+        """
+        return Instance(
+            self.comp,
+            self.edges,
+            self.data,
+            inv_bandwidth=self.inv_bandwidth,
+            latency=self.latency,
+            task_names=self.task_names if task_names is None else task_names,
+            processor_names=self.processor_names if processor_names is None else processor_names,
+            name=self.name if name is None else name,
+        )
+
     @classmethod
     def from_networkx(
         cls,

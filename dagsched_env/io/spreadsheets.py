@@ -21,13 +21,8 @@ def quoted(name: str) -> str:
 
 def with_quoted_names(instance: Instance) -> Instance:
     """The same problem with all names ``quoted``."""
-    return Instance(
-        instance.comp,
-        instance.edges,
-        instance.data,
-        inv_bandwidth=instance.inv_bandwidth,
-        latency=instance.latency,
+    return instance.renamed(
+        None if instance.name is None else quoted(instance.name),
         task_names=[quoted(name) for name in instance.task_names],
         processor_names=[quoted(name) for name in instance.processor_names],
-        name=None if instance.name is None else quoted(instance.name),
     )

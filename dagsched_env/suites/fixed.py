@@ -24,7 +24,7 @@ from dagsched_env.generators import (
 )
 from dagsched_env.instance import Instance
 from dagsched_env.platforms import Unrelated
-from dagsched_env.suites.recipes import Recipes, renamed
+from dagsched_env.suites.recipes import Recipes
 from dagsched_env.suites.splits import BETA, CCR, PROCESSORS
 
 __all__ = [
@@ -120,7 +120,7 @@ def _heldout(i: int) -> Instance:
         ccr=HELDOUT_CCR[i % len(HELDOUT_CCR)],
         beta=HELDOUT_BETA[i // len(HELDOUT_CCR) % len(HELDOUT_BETA)],
     )
-    return renamed(generator(np.random.default_rng([HELDOUT_SEED, i])), f"heldout-{i:02d}")
+    return generator(np.random.default_rng([HELDOUT_SEED, i])).renamed(f"heldout-{i:02d}")
 
 
 def _paper_graph(name: str, graph: dict[str, list[list[float]]]) -> Instance:
@@ -131,13 +131,13 @@ def _paper_graph(name: str, graph: dict[str, list[list[float]]]) -> Instance:
 def _drawn(
     name: str, make: Callable[[], GraphFamily | JobShopGenerator], seed: list[int]
 ) -> Instance:
-    return renamed(make()(np.random.default_rng(seed)), name)
+    return make()(np.random.default_rng(seed)).renamed(name)
 
 
 def _trace(name: str) -> Instance:
-    return renamed(io.load(io.bundled(name), platform=io.RandomPlatform()), name)
+    return io.load(io.bundled(name), platform=io.RandomPlatform()).renamed(name)
 
 
 def _ft06() -> Instance:
     with as_file(files("dagsched_env") / "data" / "ft06.txt") as path:
-        return renamed(io.load(path, format="job_shop"), "ft06")
+        return io.load(path, format="job_shop").renamed("ft06")

@@ -26,7 +26,7 @@ from dagsched_env.generators import (
 )
 from dagsched_env.instance import Instance
 from dagsched_env.platforms import Unrelated
-from dagsched_env.suites.recipes import Recipes, renamed
+from dagsched_env.suites.recipes import Recipes
 
 __all__ = ["BETA", "CCR", "FAMILIES", "PROCESSORS", "TASKS", "Cell", "split"]
 
@@ -84,7 +84,7 @@ def _family_of(index: int, rotation: int) -> str:
 
 
 def _draw(name: str, family: str, cell: Cell, seed: list[int]) -> Instance:
-    return renamed(FAMILIES[family](cell)(np.random.default_rng(seed)), name)
+    return FAMILIES[family](cell)(np.random.default_rng(seed)).renamed(name)
 
 
 def _chains(cell: Cell) -> GraphFamily:

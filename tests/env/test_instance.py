@@ -233,3 +233,13 @@ def test_lower_bound_holds_for_the_optimum(name: str) -> None:
 def test_time_scale_of_a_free_problem_is_one() -> None:
     assert Instance([[0.0]], [], []).time_scale == 1.0
     assert "tasks=1" in repr(Instance([[0.0]], [], []))
+
+
+def test_renamed_changes_the_names_that_are_given_and_nothing_else() -> None:
+    named = Instance([[1.0, 2.0], [2.0, 1.0]], [(0, 1)], [3.0], task_names=["a", "b"], name="old")
+    new = named.renamed("new", processor_names=["x", "y"])
+    assert (new.name, new.task_names, new.processor_names) == ("new", ("a", "b"), ("x", "y"))
+    assert new.fingerprint == named.fingerprint
+    assert named.renamed(task_names=["c", "d"]).name == "old"
+    with pytest.raises(InvalidInstanceError, match="task_names"):
+        named.renamed(task_names=["a", "a"])
