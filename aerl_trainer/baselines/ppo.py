@@ -114,7 +114,16 @@ def gae(rewards: Tensor, values: Tensor, mask: Tensor, gamma: float, lam: float)
 
 
 def returns_to_go(rewards: Tensor, mask: Tensor, gamma: float) -> Tensor:
-    """``[B, T]`` discounted rewards from each action on: the advantages over V = 0 at λ = 1."""
+    """Discounted rewards from each action on: the advantages over V = 0 at λ = 1.
+
+    Args:
+        rewards: ``[B, T]``.
+        mask: ``[B, T]`` the actions of each sequence.
+        gamma: γ in [0, 1].
+
+    Returns:
+        ``[B, T]``, 0 outside of the mask.
+    """
     return gae(rewards, torch.zeros_like(rewards), mask, gamma, 1.0)
 
 

@@ -58,7 +58,7 @@ def run(settings: Settings, console: Console) -> int:
         if training.interrupted:
             console.print(f"stopped; go on with  --resume --run-dir {folder.path}")
             return EXIT_INTERRUPTED
-        rows = evaluate(settings, training.policy, compiler, test, len(train))
+        rows = evaluate(settings, training.policy, compiler, training.passes, test, len(train))
     report(folder, rows, [task.name for task in test], console)
     print(json.dumps(summary(settings, rows)), flush=True)
     return 0

@@ -32,6 +32,8 @@ __all__ = ["Compiler", "CompilerError", "Counters", "PassError", "State"]
 LARGEST_BYTES = 2_000_000
 """Of textual IR; passes that unroll loops can make a module grow without end."""
 
+SMALLEST = "define void @f() {\n  ret void\n}\n"
+
 
 class CompilerError(DAGSchedError):
     """No LLVM, no such pass, or a text that is not IR; the message says which."""
@@ -147,6 +149,18 @@ class Compiler:
             raise CompilerError(f"{name}: LLVM cannot read it, or it is too large") from None
         except CompilerError as error:
             raise CompilerError(f"{name}: {error}") from None
+
+    def supported(self, passes: Sequence[str]) -> tuple[str, ...]:
+        """Those of the passes that this LLVM knows: tried on a module of one instruction."""
+        state = self.load(SMALLEST)
+        known = []
+        for name in passes:
+            try:
+                self.apply_many([(state, name)])
+            except CompilerError:
+                continue
+            known.append(name)
+        return tuple(known)
 
     def apply(self, state: State, passes: str) -> State:
         """The state after a pass, or after a pipeline such as ``default<Oz>``.

@@ -39,7 +39,8 @@ class LLVMPhaseEnv(gymnasium.Env[Observation, np.int64]):
 
     Args:
         programs: what episodes are about; by default those of this example that are learned from.
-        passes: ``"standard"`` (42), ``"all"`` (119), or names.
+        passes: ``"standard"`` (42), ``"all"`` (119), or names; of the first two, those that the
+            backend knows.
         reward: a name in ``rewards.REWARDS``, or a function of a ``Transition``.
         horizon: passes in an episode, ≥ 1.
         token_length: tokens in an observation; 0 for none, which needs no tokenizer.
@@ -68,7 +69,6 @@ class LLVMPhaseEnv(gymnasium.Env[Observation, np.int64]):
                 f"{len(programs)} programs, horizon={horizon}, token_length={token_length}: "
                 "give at least one program, horizon >= 1 and token_length >= 0"
             )
-        self.passes = resolve(passes)
         self.horizon = horizon
         self._programs = {program.name: program for program in programs}
         self._reward = rewards.resolve(reward)
@@ -78,6 +78,11 @@ class LLVMPhaseEnv(gymnasium.Env[Observation, np.int64]):
         self._tokenizer = tokenizer
         self._owns_compiler = compiler is None
         self.compiler = compiler or Compiler()
+        self.passes = self.compiler.supported(resolve(passes))
+        if not isinstance(passes, str) and len(self.passes) < len(passes):
+            raise DAGSchedError(
+                f"passes={list(passes)}: {self.compiler.backend} knows {self.passes}"
+            )
         n = len(self.passes)
         self.action_space = spaces.Discrete(n)
         sizes = {"autophase": 56, "histogram": n, "instructions": 1, "step": 1}

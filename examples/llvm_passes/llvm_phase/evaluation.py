@@ -12,7 +12,7 @@ from rich.table import Table
 
 from aerl_trainer import seeding
 from llvm_phase.compiler import Compiler
-from llvm_phase.passes import O3, OZ, resolve
+from llvm_phase.passes import O3, OZ
 from llvm_phase.policy import PassPolicy
 from llvm_phase.rollouts import Rollout, sample
 from llvm_phase.search import greedy, random_search
@@ -49,7 +49,12 @@ def geometric_mean(values: Floats) -> float:
 
 
 def evaluate(
-    settings: Settings, policy: PassPolicy, compiler: Compiler, tasks: list[Task], first: int
+    settings: Settings,
+    policy: PassPolicy,
+    compiler: Compiler,
+    passes: tuple[str, ...],
+    tasks: list[Task],
+    first: int,
 ) -> list[Row]:
     """The rows of the table.
 
@@ -59,10 +64,10 @@ def evaluate(
         settings: of the run.
         policy: trained.
         compiler: runs the passes.
+        passes: names of the actions.
         tasks: the held-out programs.
         first: row of the first of them in the table of the policy.
     """
-    passes = resolve(settings.passes)
     draws = torch.Generator().manual_seed(settings.seed)
     rows = [*range(first, first + len(tasks))]
     one = sample(policy, compiler, tasks, rows, passes, None)

@@ -79,7 +79,7 @@ class Training:
     ) -> None:
         self.settings, self.run, self.compiler = settings, run, compiler
         self.train, self.test = train, test
-        self.passes = resolve(settings.passes)
+        self.passes = compiler.supported(resolve(settings.passes))
         self.interrupted = False
         """Set it to have the training end soon."""
         self.iteration = 0

@@ -57,6 +57,16 @@ def test_the_standard_passes_run_and_mean_the_same_again(compiler: Compiler) -> 
     assert state.size < compiler.load(program.ir).size
 
 
+def test_actions_are_the_passes_that_this_llvm_knows(compiler: Compiler) -> None:
+    assert compiler.supported(("sroa", "no-such-pass", "dce")) == ("sroa", "dce")
+    if compiler.backend == "libLLVM-14":
+        assert compiler.supported(ALL) == ALL
+    with Compiler("llvmlite") as other:
+        known = other.supported(STANDARD)
+        assert 20 <= len(known) < 42
+        assert "loop-reduce" not in known
+
+
 def test_nothing_is_run_twice(own: Compiler, small: list[Program]) -> None:
     state = own.load(small[1].ir)
     jobs = [(state, "sroa"), (state, "dce"), (state, "sroa")]

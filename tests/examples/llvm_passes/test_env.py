@@ -152,6 +152,8 @@ def test_bad_arguments(env: LLVMPhaseEnv, compiler: Compiler, small: list[Progra
     env.reset()
     with pytest.raises(DAGSchedError, match=r"action 3 is not in 0\.\.2"):
         env.step(3)
+    with Compiler("llvmlite") as other, pytest.raises(DAGSchedError, match="llvmlite knows"):
+        LLVMPhaseEnv(small, passes=["sroa", "bdce"], token_length=0, compiler=other)
     with pytest.raises(DAGSchedError, match="horizon=0"):
         LLVMPhaseEnv(small, horizon=0, compiler=compiler)
 
