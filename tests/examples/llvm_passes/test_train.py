@@ -48,6 +48,7 @@ def records(run: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_a_run_and_its_resume(folder: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     shares = ("--search-share", "0.1", "--warm-share", "0.3")
