@@ -26,6 +26,8 @@ __all__ = ["AttentionPolicy", "Encoded", "ModelSettings"]
 
 FORBIDDEN = -1e9
 """Added to the scores of points that have been visited."""
+LEAST_UNIFORM = 1e-30
+"""Of the numbers that actions are drawn by; its logarithm is finite."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -203,6 +205,8 @@ class AttentionPolicy(nn.Module):
         weights = self._compare(scores, outcomes).exp() * left
         if generator is not None:
             # Of exponential variables, divided by weights, each is the least with a probability
-            # in proportion to its weight.
-            weights /= -torch.rand(weights.shape, generator=generator).log_()
+            # in proportion to its weight. None is infinite: no weight but those of visited points
+            # may become 0.
+            uniform = torch.rand(weights.shape, generator=generator).clamp_(min=LEAST_UNIFORM)
+            weights /= -uniform.log_()
         return weights.argmax(dim=-1)

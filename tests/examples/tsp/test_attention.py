@@ -112,6 +112,16 @@ def test_samples_are_as_probable_as_the_teacher_forced_pass_says(free_start):
 
 
 @BOTH
+@pytest.mark.parametrize("number", [0.0, 1 - 2**-24])
+def test_the_least_and_the_largest_random_number_make_tours(free_start, number, monkeypatch):
+    policy, points = small_policy(free_start).eval(), points_of(3, 6)
+    monkeypatch.setattr(torch, "rand", lambda shape, generator: torch.full(shape, number))
+    with torch.no_grad():
+        found = policy.rollouts(policy.encode(points), 2, generator=torch.Generator())
+    assert (found.actions.sort(dim=2).values == torch.arange(6)).all()
+
+
+@BOTH
 def test_greedy_tours_take_the_most_probable_point(free_start):
     policy, points = small_policy(free_start).eval(), points_of(4, 6)
     starts = 1 if free_start else 6
