@@ -107,7 +107,7 @@ def better(new: dict[str, Any], old: dict[str, Any]) -> bool:
 
 
 def _return_free_memory() -> None:
-    """Without it batches of ever other sizes fragment the heap, which grows for hours (glibc)."""
+    """Without it batches of ever other sizes fragment the heap of glibc, which grows slowly."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:  # other C libraries have none
         trim(0)
