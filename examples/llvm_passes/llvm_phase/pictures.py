@@ -43,12 +43,18 @@ def draw(metrics: Path, rows: list[Row], out: Path) -> Path:
     axes.axhline(1.0, color="0.3", linewidth=1, label="−Oz")
     for row in rows:
         if row.name.startswith(("random", "PPO best")):
-            style = ":" if row.name.startswith("random") else "--"
+            # The two kinds may lie on each other: one is named at the left, one at the right.
+            chance = row.name.startswith("random")
+            at, side, style = (0.01, "left", ":") if chance else (0.99, "right", "--")
             axes.axhline(row.value, color="0.6", linestyle=style, linewidth=1)
-            place = (0.01, row.value)
-            coordinates = ("axes fraction", "data")
             name = axes.annotate(
-                row.name, place, xycoords=coordinates, fontsize=7, color="0.4", va="bottom"
+                f"{row.name} (held-out)",
+                (at, row.value),
+                xycoords=("axes fraction", "data"),
+                ha=side,
+                va="bottom",
+                fontsize=7,
+                color="0.4",
             )
             name.set_in_layout(False)
     axes.set_ylim(bottom=max(lowest, 0.8))
