@@ -130,6 +130,8 @@ class Training:
 
     def learn(self) -> None:
         """Run what is left of the phases; a checkpoint is written at the end."""
+        if not checkpoint.exists(self.place):
+            self.save()  # so that there is one to resume from, whenever a kill comes
         purge = self.iteration if self.iteration else None
         with MetricsLog(self.run.metrics_file, self.run.tensorboard, purge_step=purge) as log:
             self._search(log)
@@ -151,6 +153,7 @@ class Training:
             values = [s.best[0].value for s in self.searchers if s.best]
             log.write("found", step=self.rounds, time_s=self.elapsed_s, best=_mean(values))
             self._tell(f"search   round {self.rounds:4d}   best found {_mean(values):.4f}")
+            self._save_if_due()
 
     def _warm_start(self, log: MetricsLog) -> None:
         rows = [(i, found) for i, s in enumerate(self.searchers) for found in s.best[:IMITATED]]
@@ -182,6 +185,7 @@ class Training:
                 accuracy=report.accuracy,
             )
             self._tell(f"imitate  step {self.warm_steps:5d}   accuracy {report.accuracy:.3f}")
+            self._save_if_due()
 
     def _improve(self, log: MetricsLog) -> None:
         tasks = self.train * self.settings.samples
@@ -213,9 +217,9 @@ class Training:
                 f"PPO      update {self.iteration:4d}   sampled {mean:.4f}   "
                 f"entropy {report.entropy:.2f}   kl {report.kl:.4f}"
             )
-            if self._cpu() > self._saved + CHECKPOINT_SECONDS:
+            if self._due:
                 self._look(log)
-                self.save()
+            self._save_if_due()
 
     def _look(self, log: MetricsLog) -> None:
         """How the policy does on the held-out programs, for the curve."""
@@ -241,6 +245,14 @@ class Training:
     def place(self) -> Path:
         """Of the checkpoint."""
         return self.run.checkpoints / "last"
+
+    @property
+    def _due(self) -> bool:
+        return self._cpu() > self._saved + CHECKPOINT_SECONDS
+
+    def _save_if_due(self) -> None:
+        if self._due:
+            self.save()
 
     def save(self) -> None:
         """Write a checkpoint.

@@ -7,9 +7,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from aerl_trainer import checkpoint
+from aerl_trainer.reporting import read_metrics
 from helpers import ROOT
 from llvm_phase.compiler import Compiler
 from llvm_phase.programs import Program
@@ -44,8 +47,8 @@ def train(folder: Path, run: Path, *options: str) -> subprocess.CompletedProcess
     )
 
 
-def records(run: Path) -> list[dict[str, object]]:
-    return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+def records(run: Path) -> list[dict[str, Any]]:
+    return read_metrics(run / "metrics.jsonl")
 
 
 @pytest.mark.slow
@@ -83,7 +86,7 @@ def test_a_run_and_its_resume(folder: Path, tmp_path: Path) -> None:
     assert len(steps) > len(before)
 
 
-def test_ctrl_c_leaves_a_checkpoint(folder: Path, tmp_path: Path) -> None:
+def test_ctrl_c_and_a_kill_leave_a_checkpoint(folder: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     process = subprocess.Popen(
         command(folder, run, "--minutes", "5", "--search-share", "0", "--warm-share", "0"),
@@ -103,6 +106,15 @@ def test_ctrl_c_leaves_a_checkpoint(folder: Path, tmp_path: Path) -> None:
     state = json.loads((run / "checkpoints" / "last" / "state.json").read_text())["state"]
     trained = [record for record in records(run) if record["kind"] == "train"]
     assert state["iteration"] == len(trained) > 0
+    # Gone on with, and killed in the middle: the checkpoint is whole.
+    killed = subprocess.Popen(command(folder, run, "--minutes", "5", "--resume"))
+    while time.monotonic() < deadline and len(records(run)) == len(trained):
+        time.sleep(0.05)
+    killed.kill()
+    killed.wait()
+    assert len(records(run)) > len(trained)
+    saved = checkpoint.load(run / "checkpoints" / "last")
+    assert saved.state["iteration"] >= len(trained)
 
 
 @pytest.mark.parametrize(
