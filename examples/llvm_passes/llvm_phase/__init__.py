@@ -11,5 +11,5 @@ In reading order:
 - ``tasks``: programs with what −Oz makes of them, returns of sequences of passes
 - ``search``: random and greedy search
 - ``policy``, ``rollouts``: the transformer; sequences sampled from it
-- ``settings``, ``training``, ``evaluation``: a whole run; the table of its end
+- ``settings``, ``training``, ``evaluation``, ``pictures``: a whole run; its table and picture
 """
