@@ -19,13 +19,14 @@ from tsp import training
 from tsp.attention import ModelSettings
 from tsp.evaluation import TestSet, gaps
 from tsp.held_karp import optimal_length
+from tsp.references import committed_set
 from tsp.settings import settings_of
 from tsp.text_format import TourSet, read_tours, write_tours
 from tsp.weights import load_policy
 
 TINY = ModelSettings(width=16, heads=2, layers=1, feed_forward=24)
 EXAMPLE = ROOT / "examples" / "tsp"
-SMOKE = ["--mode", "multi-start", "--minutes", "0.3", "--run-dir", "run", "--seed", "1"]
+SMOKE = ["--mode=multi-start", "--minutes=0.3", "--run-dir=run", "--seed=1", "--test=few.txt"]
 BOTH = pytest.mark.parametrize("mode", ["rollout", "multi-start"])
 
 
@@ -186,8 +187,10 @@ def script(name):
 
 @pytest.fixture(scope="module")
 def smoke(tmp_path_factory):
-    """Some CPU seconds of multi-start, by the command: the directory and what it printed."""
+    """18 CPU seconds of multi-start, by the command: the directory and what it printed."""
     directory = tmp_path_factory.mktemp("smoke")
+    few = (part[:200] for part in committed_set())
+    write_tours(directory / "few.txt", TourSet(*few))
     done = subprocess.run(
         [sys.executable, str(EXAMPLE / "train.py"), *SMOKE],
         cwd=directory,
