@@ -10,7 +10,7 @@ __all__ = ["AttentionConfig", "ReinforceConfig"]
 
 @dataclass(frozen=True)
 class AttentionConfig:
-    """Size of the attention model (Kool et al. 2019), for ``run.algorithm = "reinforce"``."""
+    """Size of the attention model (Kool et al. 2019) that REINFORCE trains."""
 
     width: int = 64
     """Size of its hidden vectors; a multiple of ``heads``."""
@@ -31,7 +31,7 @@ class AttentionConfig:
 
 @dataclass(frozen=True)
 class ReinforceConfig:
-    """REINFORCE (Williams 1992) on the attention model, for ``run.algorithm = "reinforce"``."""
+    """REINFORCE (Williams 1992) on the attention model: run.algorithm = "reinforce"."""
 
     baseline: Literal["shared", "rollout"] = "shared"
     """Mean over all samples of a problem (POMO, Kwon et al. 2020), or the greedy rollout of a
