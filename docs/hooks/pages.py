@@ -24,6 +24,7 @@ DOCUMENTS = (
     "benchmarks/LEARNING_NOTES.md",
     "benchmarks/SEARCH_NOTES.md",
     "examples/README.md",
+    "examples/llvm_passes/README.md",
     "examples/tsp/README.md",
 )
 PICTURES = "examples/*/*.png"

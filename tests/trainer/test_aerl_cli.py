@@ -557,6 +557,27 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str], argv: list[str]) -> Non
     assert output.err
 
 
+@pytest.mark.parametrize(
+    "name", ["system.json", "config.toml", "results.json", "learning_curve", "gantt", "report.html"]
+)
+def test_a_full_disk_at_a_file_of_the_end_is_one_line_and_the_run_goes_on(
+    trained: tuple[Path, str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+) -> None:
+    """A run that has reached its last step: what is left to do is the report."""
+    run = tmp_path / "run"
+    shutil.copytree(trained[0], run)
+    with full_disk(monkeypatch, name):
+        error = fails(capsys, "train", "--resume", "--run-dir", run)
+    assert f"{run}/{name}" in error
+    assert "No space left on device" in error
+    assert not [path for path in run.rglob("*") if path.name.endswith(".tmp")]
+    succeeds(capsys, "train", "--resume", "--run-dir", run)
+
+
 def test_processes_that_keep_dying_are_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
