@@ -25,6 +25,7 @@ from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import best_of_portfolio
 from dagsched_env.solver import Finding
 from helpers import ROOT, TESTS
+from helpers.full_disk import full_disk
 from helpers.small_runs import problem, small_config
 
 SMALL = small_config(
@@ -557,25 +558,31 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str], argv: list[str]) -> Non
     assert output.err
 
 
-@pytest.mark.parametrize(
-    "name", ["system.json", "config.toml", "results.json", "learning_curve", "gantt", "report.html"]
-)
+@pytest.mark.slow
 def test_a_full_disk_at_a_file_of_the_end_is_one_line_and_the_run_goes_on(
     trained: tuple[Path, str],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-    name: str,
 ) -> None:
     """A run that has reached its last step: what is left to do is the report."""
     run = tmp_path / "run"
     shutil.copytree(trained[0], run)
-    with full_disk(monkeypatch, name):
-        error = fails(capsys, "train", "--resume", "--run-dir", run)
-    assert f"{run}/{name}" in error
-    assert "No space left on device" in error
-    assert not [path for path in run.rglob("*") if path.name.endswith(".tmp")]
-    succeeds(capsys, "train", "--resume", "--run-dir", run)
+    quick = ("run.evaluation_budget_s=0.001", "run.evaluation_simulations=1")
+    resume = ("train", "--resume", "--run-dir", run, "--set", *quick)
+    for name in (
+        "system.json",
+        "config.toml",
+        "results.json",
+        "learning_curve.png",
+        "gantt.png",
+        "report.html",
+    ):
+        with full_disk(monkeypatch, name.partition(".")[0]):
+            error = fails(capsys, *resume)
+        assert error == f"{run / name}: No space left on device"
+        assert not [path for path in run.rglob("*") if path.name.endswith(".tmp")]
+    succeeds(capsys, *resume)
 
 
 def test_processes_that_keep_dying_are_one_line(
