@@ -495,7 +495,7 @@ def test_files_to_be_written_are_checked_before_the_work(
     message: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for work in ("read_problem", "load_policy"):
+    for work in ("read_problem", "load_trained"):
         monkeypatch.setattr(cli, work, lambda *_, **__: pytest.fail("the work has begun"))
     assert message in fails(capsys, *command)
 
