@@ -28,9 +28,9 @@ def kill(pid: int) -> None:
     eventually(lambda: not is_running(pid), f"the end of process {pid}", 20.0)
 
 
-def freeze_when(pid: int, condition: Callable[[], bool]) -> bool:
+def freeze_when(pid: int, condition: Callable[[], bool], patience_s: float = PATIENCE_S) -> bool:
     """Stop a process while ``condition()`` holds; False if it never did for long enough."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + patience_s
     while time.monotonic() < deadline:
         if not condition():
             continue

@@ -81,7 +81,7 @@ def test_the_paper_graphs_are_solved(solved):
         assert re.match(r"\w+$|(\w+\.)?\w+\(budget_s=[\d.]+, seed=\d+", known.found_by)
         assert re.match(r"dagsched_env\.bounds$|(exact|solver)\.solve\(budget_s=", known.bound_by)
         assert known.commit == COMMIT
-        assert known.seconds > 0.0
+        assert known.seconds >= 0.0
 
 
 def test_what_is_proved_is_left_alone(script, solved, tmp_path, capsys):
