@@ -85,7 +85,7 @@ def test_a_short_search_starts_no_processes(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(solver, "search_together", fail)
     improved = Improved(monkeypatch)
-    assert solve(INSTANCE, actors=2, budget_s=0.2).simulations > 0
+    assert solve(INSTANCE, actors=2, budget_s=2.0).simulations > 0
     assert improved[0]["races"] == 2
 
 
