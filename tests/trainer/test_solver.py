@@ -138,10 +138,10 @@ def test_the_number_of_simulations_is_kept() -> None:
 def test_a_budget_of_seconds_ends_the_search() -> None:
     """However large the problem; a problem that is solved to the end does not use it up."""
     instance = problem(60, 4)
-    result = solve(instance, budget_s=0.3)
+    result = solve(instance, budget_s=1.0)
     check(instance, result)
     assert result.simulations > 0
-    assert result.elapsed_s >= 0.3
+    assert result.elapsed_s >= 1.0
     tiny = Instance([[1.0, 2.0]], [], [])
     assert solve(tiny, budget_s=3600.0).simulations < 10
 
