@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +29,6 @@ from dagsched_env.kernels.jit import borrowing, inlined
 from dagsched_env.kernels.state.transitions import place, reset
 
 __all__ = ["BatchBuilder", "Targets", "TrainBatch", "encode_trajectory"]
-
-CACHED_INSTANCES = 4096
 
 
 class Targets(NamedTuple):
@@ -65,7 +64,7 @@ class BatchBuilder:
     def __init__(self, config: SearchConfig, device: torch.device) -> None:
         self._config, self._device = config, device
         self._buffers = HostBuffers(device)
-        self._static: dict[str, StaticFeatures] = {}
+        self._static: WeakKeyDictionary[Instance, StaticFeatures] = WeakKeyDictionary()
         self._workspaces: dict[tuple[int, int], tuple[Workspace, StateArrays]] = {}
         self._encoded = allocate_states(0, config.max_children)
 
@@ -158,12 +157,10 @@ class BatchBuilder:
         return self._workspaces[n, p]
 
     def _features(self, instance: Instance) -> StaticFeatures:
-        key = instance.fingerprint
-        if key not in self._static:
-            if len(self._static) >= CACHED_INSTANCES:
-                self._static.pop(next(iter(self._static)))
-            self._static[key] = static_features(instance)
-        return self._static[key]
+        """Computed once as long as the replay holds the instance."""
+        if instance not in self._static:
+            self._static[instance] = static_features(instance)
+        return self._static[instance]
 
     def _tensor(self, array: npt.NDArray[np.floating] | npt.NDArray[np.bool_]) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self._device)
