@@ -1,6 +1,7 @@
 """The learner: targets mean what they say, the loss is its formula and falls, a resume is exact."""
 
 import dataclasses
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from aerl_trainer.learning.experiences import make_experiences
 from aerl_trainer.learning.learner import Learner, make_network
 from aerl_trainer.learning.losses import VALUE_DELTA, Losses, compute_losses
 from aerl_trainer.learning.ranking import rank_rewards, rank_weights
+from aerl_trainer.learning.replay import ExperienceReplay
 from aerl_trainer.nn.evaluator import flat_weights
 from aerl_trainer.records import Experience, Trajectory
 from aerl_trainer.search.answers import take_answers
@@ -206,6 +208,16 @@ def test_a_builder_writes_every_batch_anew() -> None:
     for name in ("mask", "visits", "consistent", "value_target"):
         assert np.array_equal(getattr(found, name), getattr(expected, name)), name
     assert np.array_equal(found.prior_logits[found.mask], expected.prior_logits[expected.mask])
+
+
+def test_features_of_an_instance_live_as_long_as_its_experiences() -> None:
+    """A training draws new instances for days."""
+    learner = filled_learner(problems=3)
+    learner.step()
+    assert 1 <= len(learner._builder._static) <= 3
+    learner.replay = ExperienceReplay(CONFIG.replay)
+    gc.collect()
+    assert not learner._builder._static
 
 
 def test_visits_align_with_the_candidates() -> None:
