@@ -1,10 +1,9 @@
-"""The life of a search job: drawn, searched, sampled, replayed, learned from."""
+"""The life of a search job: drawn, searched and harvested by a pool, learned from."""
 
 import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,16 +12,12 @@ import numpy.typing as npt
 from aerl_trainer import seeding
 from aerl_trainer.config import Config
 from aerl_trainer.curriculum import Curriculum
-from aerl_trainer.learning.experiences import group_of, make_experiences
 from aerl_trainer.learning.learner import Learner
 from aerl_trainer.learning.packing import pack_groups, unpack_groups
-from aerl_trainer.nn.evaluator import TorchEvaluator
-from aerl_trainer.nn.network import Network
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.records import SearchJob, SearchReport, TreeGroup
 from aerl_trainer.replay.arrays import Arrays
-from aerl_trainer.runtime.pool import SearchPool
-from aerl_trainer.search.trajectories import Completion, complete_by_network, sample_trajectories
+from aerl_trainer.runtime.harvest import JobPool
 from aerl_trainer.stored import stored
 
 __all__ = ["LifecycleThread", "JobLifecycle"]
@@ -32,7 +27,7 @@ MOST_GROUPS = 64
 
 
 class JobLifecycle:
-    """Keeps a pool busy and turns finished trees into what is learned from.
+    """Keeps a pool busy and hands its harvest to who learns from it.
 
     It needs a pool to ``advance``; until then its state can be read and restored.
 
@@ -45,9 +40,8 @@ class JobLifecycle:
     def __init__(self, config: Config, curriculum: Curriculum, learner: Learner | None) -> None:
         self._config = config
         self._learner, self._curriculum = learner, curriculum
-        self._pool: SearchPool | None = None
+        self._pool: JobPool | None = None
         self._harvest = threading.Lock()
-        self._evaluator = TorchEvaluator(Network(config.network))
         self._guide = FastPolicy()
         self._groups: deque[TreeGroup] = deque(maxlen=MOST_GROUPS)
         self._fresh: tuple[npt.NDArray[np.float32], int] | None = None
@@ -57,17 +51,17 @@ class JobLifecycle:
         """Jobs that have been learned from."""
         self.simulations = 0
 
-    def search_with(self, pool: SearchPool) -> None:
-        """Have this pool grow the trees, with the weights that were published last."""
+    def search_with(self, pool: JobPool) -> None:
+        """Have this pool search the jobs, with the weights that were published last."""
         self._pool = pool
         if self._fresh is not None:
-            pool.publish(self._fresh[0])
+            pool.publish(*self._fresh)
 
     def publish(self, weights: npt.NDArray[np.float32], version: int) -> None:
         """Use new weights in the search and below the searched part of trajectories."""
         self._fresh = (weights, version)
         if self._pool is not None:
-            self._pool.publish(weights)
+            self._pool.publish(weights, version)
 
     @property
     def published(self) -> npt.NDArray[np.float32] | None:
@@ -93,27 +87,17 @@ class JobLifecycle:
         while self._pool.free > 0:
             weight = 1.0 if self._learner is None else self._learner.rollout_weight
             self._pool.submit(self._draw_job(), weight)
-        finished = self._pool.wait(timeout)
-        if finished is None:
+        harvest = self._pool.wait(timeout)
+        if harvest is None:
             return None
-        instance = finished.job.instance
-        rng = seeding.generator(finished.job.seed, "trajectories")
-        trajectories = sample_trajectories(
-            instance,
-            finished.tree.arrays,
-            self._completion(finished.job, rng),
-            self._config.search,
-            rng,
-        )
-        self._pool.release(finished)
         with self._harvest:
             if self._learner is not None:
-                self._learner.add(make_experiences(instance, trajectories, self._config))
+                self._learner.add(harvest.experiences)
             if self._config.learner.groups != "rollouts":
-                self._groups.append(group_of(instance, trajectories))
-            self.simulations += finished.report.simulations
+                self._groups.append(harvest.group)
+            self.simulations += harvest.report.simulations
             self.finished += 1
-        return finished.report
+        return harvest.report
 
     def at_rest(self) -> AbstractContextManager[object]:
         """Within, no tree is learned from: counters, groups and replay belong together."""
@@ -139,30 +123,6 @@ class JobLifecycle:
         self._groups = deque(groups, maxlen=MOST_GROUPS)
         self.finished = self.submitted = finished
         self.simulations = simulations
-
-    def _completion(self, job: SearchJob, rng: np.random.Generator) -> Completion:
-        """Who goes on below the searched part: the network, or the policy that guided the job."""
-        if self._learner is None:
-            assert job.policy is not None
-            return partial(FastPolicy(job.policy).complete, job.instance, rng=rng)
-        self._load_fresh()
-        return partial(
-            complete_by_network,
-            job.instance,
-            evaluator=self._evaluator,
-            config=self._config.search,
-            rng=rng,
-        )
-
-    def _load_fresh(self) -> None:
-        """Take what was published last.
-
-        The main thread may publish at any point of this: what is taken is looked up once, and
-        nothing is reset, so that a later version waits for the next time instead of being lost.
-        """
-        fresh = self._fresh
-        if fresh is not None and fresh[1] != self._evaluator.version:
-            self._evaluator.load(*fresh)
 
     def _draw_job(self) -> SearchJob:
         """The next problem: a function of the run's seed, its number and the curriculum's level."""

@@ -28,7 +28,8 @@ from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.problems import Problems
 from aerl_trainer.records import SearchReport, TrainingResult
 from aerl_trainer.reporting import RunDirectory
-from aerl_trainer.runtime.pool import LockstepPool, SearchPool
+from aerl_trainer.runtime.harvest import JobPool, LocalJobs
+from aerl_trainer.runtime.pool import LockstepPool
 from aerl_trainer.runtime.process_pool import ProcessPool
 from aerl_trainer.stored import stored
 from aerl_trainer.validator import Validator
@@ -103,7 +104,7 @@ def train(
 class _Run:
     """The parts of a run: first those that checkpoints hold, then, with ``open``, the others."""
 
-    pool: SearchPool
+    pool: JobPool
     observer: RunObserver
 
     def __init__(self, config: Config, directory: RunDirectory, problems: Problems) -> None:
@@ -146,7 +147,7 @@ class _Run:
             self.observer.say(message)
         if self._earlier_s is not None:
             self.observer.resume(self.steps, self._earlier_s, self.curriculum.level, self.lifecycle)
-        if config.has_jobs and not isinstance(self.pool, LockstepPool):
+        if config.has_jobs and not _in_lockstep(config):
             self._thread = LifecycleThread(self.lifecycle, self._observe_search)
             stack.callback(self._thread.stop)
 
@@ -347,19 +348,25 @@ def _tensors(arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, torch.Tensor]:
     return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
 
-def _make_pool(config: Config, directory: RunDirectory, largest: int | None) -> SearchPool:
-    backend = config.inference.backend
-    if not config.has_jobs or (config.run.actors == 1 and backend == "inline"):
-        return LockstepPool(config)
+def _in_lockstep(config: Config) -> bool:
+    """One actor takes turns with the learner, in this process."""
+    return config.run.actors == 1 and config.inference.backend == "inline"
+
+
+def _make_pool(config: Config, directory: RunDirectory, largest: int | None) -> JobPool:
+    if not config.has_jobs or _in_lockstep(config):
+        return LocalJobs(config, LockstepPool(config))
     if largest is None:
         raise DAGSchedError(
             "a function that draws problems does not state their largest number of tasks: set its "
             "attribute max_tasks"
         )
-    return ProcessPool(
+    backend = config.inference.backend
+    pool = ProcessPool(
         config,
         largest,
         backend=backend if config.learner.network else "prior",
         explore=True,
         log_dir=directory.logs,
     )
+    return LocalJobs(config, pool)

@@ -71,6 +71,7 @@ from aerl_trainer.nn.network import Network
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.problems import Problems
 from aerl_trainer.records import SAMPLES, TreeGroup
+from aerl_trainer.runtime.harvest import LocalJobs
 from aerl_trainer.runtime.pool import LockstepPool
 from aerl_trainer.runtime.warm_up import warm_up
 from aerl_trainer.search.trajectories import complete_by_network
@@ -173,7 +174,7 @@ def aerl(
     curriculum = Curriculum(config.curriculum, Problems(config.curriculum.levels, seed=seed))
     learner = Learner(config) if settings.network else None
     lifecycle = JobLifecycle(config, curriculum, learner)
-    lifecycle.search_with(LockstepPool(config))
+    lifecycle.search_with(LocalJobs(config, LockstepPool(config)))
     training = PolicyGradient(
         curriculum.make_instance,
         np.random.default_rng([7, seed]),

@@ -10,7 +10,8 @@ In reading order:
 - ``job_slots``: the trees, the jobs in them, and which actors work on them
 - ``crew``: actors and inference workers as processes
 - ``supervisor``: keeps crew and jobs in step when processes die
-- ``process_pool``: the pool that training uses
+- ``process_pool``: the pool of trees that training uses
+- ``harvest``: what is learned from finished trees; the interface between a run and who searches
 - ``joint_search``: one search by this process together with others, for ``solve``
 - ``warm_up``: compiles all kernels before other processes start
 """

@@ -7,6 +7,7 @@ import pytest
 from aerl_trainer.curriculum import Curriculum
 from aerl_trainer.learning.learner import Learner
 from aerl_trainer.lifecycle import JobLifecycle
+from aerl_trainer.runtime.harvest import LocalJobs
 from aerl_trainer.runtime.pool import LockstepPool
 from helpers.small_runs import lockstep_config
 
@@ -15,7 +16,7 @@ from helpers.small_runs import lockstep_config
 def lifecycle() -> JobLifecycle:
     config = lockstep_config()
     lifecycle = JobLifecycle(config, Curriculum(config.curriculum), Learner(config))
-    lifecycle.search_with(LockstepPool(config))
+    lifecycle.search_with(LocalJobs(config, LockstepPool(config)))
     return lifecycle
 
 
@@ -27,7 +28,7 @@ def test_each_tree_is_sampled_with_the_newest_weights(
     lifecycle: JobLifecycle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where they are published while the ones before are being taken over."""
-    evaluator, loaded = lifecycle._evaluator, []
+    evaluator, loaded = lifecycle._pool._harvester._evaluator, []
     load, first = evaluator.load, lifecycle._learner.weights()
 
     def overtaken(weights: npt.NDArray[np.float32], version: int) -> None:

@@ -1,0 +1,152 @@
+"""From finished trees to what is learned from: the interface between a run and who searches."""
+
+from functools import partial
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from aerl_trainer import seeding
+from aerl_trainer.config import Config
+from aerl_trainer.learning.experiences import group_of, make_experiences
+from aerl_trainer.nn.evaluator import TorchEvaluator
+from aerl_trainer.nn.network import Network
+from aerl_trainer.policy.fast import FastPolicy
+from aerl_trainer.records import Experience, SearchJob, SearchReport, TreeGroup
+from aerl_trainer.runtime.pool import Finished, PoolStats, SearchPool
+from aerl_trainer.search.trajectories import Completion, complete_by_network, sample_trajectories
+
+__all__ = ["Harvest", "Harvester", "JobPool", "LocalJobs"]
+
+
+class Harvest(NamedTuple):
+    """What one search job gives to learn from."""
+
+    report: SearchReport
+    group: TreeGroup
+    experiences: list[Experience]
+    """Of the group's trajectories; none where the run has no network."""
+
+
+class JobPool(Protocol):
+    """Searches jobs somewhere, and gives what is learned from them; trees stay where they are."""
+
+    @property
+    def free(self) -> int:
+        """How many more jobs may be submitted now."""
+        ...
+
+    def submit(self, job: SearchJob, rollout_weight: float) -> None:
+        """Start a search with λ = ``rollout_weight``."""
+        ...
+
+    def wait(self, timeout: float) -> Harvest | None:
+        """The next harvest, or None after ``timeout`` seconds."""
+        ...
+
+    def publish(self, weights: npt.NDArray[np.float32], version: int) -> None:
+        """Use these weights of the network from now on; may be called from another thread."""
+        ...
+
+    def stats(self) -> PoolStats: ...
+
+    def close(self) -> None:
+        """End all processes and free all shared memory."""
+        ...
+
+
+class Harvester:
+    """Draws the trajectories of finished trees.
+
+    Args:
+        config: of the run.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._evaluator = TorchEvaluator(Network(config.network))
+        self._fresh: tuple[npt.NDArray[np.float32], int] | None = None
+
+    def publish(self, weights: npt.NDArray[np.float32], version: int) -> None:
+        """Use new weights below the searched part of trajectories."""
+        self._fresh = (weights, version)
+
+    def harvest(self, finished: Finished) -> Harvest:
+        """What a tree gives; a function of its job's seed and of the tree."""
+        job, config = finished.job, self._config
+        rng = seeding.generator(job.seed, "trajectories")
+        trajectories = sample_trajectories(
+            job.instance,
+            finished.tree.arrays,
+            self._completion(job, rng),
+            config.search,
+            rng,
+        )
+        experiences = (
+            make_experiences(job.instance, trajectories, config) if config.learner.network else []
+        )
+        return Harvest(finished.report, group_of(job.instance, trajectories), experiences)
+
+    def _completion(self, job: SearchJob, rng: np.random.Generator) -> Completion:
+        """Who goes on below the searched part: the network, or the policy that guided the job."""
+        if not self._config.learner.network:
+            assert job.policy is not None
+            return partial(FastPolicy(job.policy).complete, job.instance, rng=rng)
+        self._load_fresh()
+        return partial(
+            complete_by_network,
+            job.instance,
+            evaluator=self._evaluator,
+            config=self._config.search,
+            rng=rng,
+        )
+
+    def _load_fresh(self) -> None:
+        """Take what was published last.
+
+        Another thread may publish at any point of this: what is taken is looked up once, and
+        nothing is reset, so that a later version waits for the next time instead of being lost.
+        """
+        fresh = self._fresh
+        if fresh is not None and fresh[1] != self._evaluator.version:
+            self._evaluator.load(*fresh)
+
+
+class LocalJobs:
+    """A ``JobPool`` on this machine: a pool of trees, and the harvest of each.
+
+    Args:
+        config: of the run.
+        pool: grows the trees; closed with this.
+    """
+
+    def __init__(self, config: Config, pool: SearchPool) -> None:
+        self._pool = pool
+        self._harvester = Harvester(config)
+
+    @property
+    def free(self) -> int:
+        return self._pool.free
+
+    def submit(self, job: SearchJob, rollout_weight: float) -> None:
+        self._pool.submit(job, rollout_weight)
+
+    def wait(self, timeout: float) -> Harvest | None:
+        """The harvest of the next finished tree, or None after ``timeout`` seconds."""
+        finished = self._pool.wait(timeout)
+        if finished is None:
+            return None
+        try:
+            return self._harvester.harvest(finished)
+        finally:
+            self._pool.release(finished)
+
+    def publish(self, weights: npt.NDArray[np.float32], version: int) -> None:
+        self._harvester.publish(weights, version)
+        self._pool.publish(weights)
+
+    def stats(self) -> PoolStats:
+        return self._pool.stats()
+
+    def close(self) -> None:
+        self._pool.close()
