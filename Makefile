@@ -38,7 +38,7 @@ $(STAMP): setup.cfg pyproject.toml constraints.txt
 	@echo 'installing into $(VENV); PyTorch alone is some 200 MB'
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		-c constraints.txt -e '.[trainer,plot,exact,formats,compare,workflows,jobshop,llvm,tsp,human,docs,dev]'
+		-c constraints.txt -e '.[trainer,plot,exact,formats,compare,workflows,jobshop,llvm,ray,tsp,human,docs,dev]'
 	@touch $@
 
 # Numba's cache looks at the file of a kernel alone, not at those of the kernels that it calls.

@@ -30,6 +30,7 @@ from aerl_trainer.reporting import (
     print_table,
     write_report,
 )
+from aerl_trainer.runtime.fleet import FleetError
 from aerl_trainer.runtime.supervisor import SearchPoolError
 from aerl_trainer.runtime.warm_up import warm_up as compile_kernels
 from aerl_trainer.solutions import Solution, live, print_solution, print_solutions, record_of
@@ -82,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 args=arguments,
                 sort_subcommands=False,
             )
-    except (DAGSchedError, OSError, SearchPoolError) as error:
+    except (DAGSchedError, OSError, FleetError, SearchPoolError) as error:
         print(f"aerl: error: {_one_line(error)}", file=sys.stderr)
         return EXIT_ERROR
     except KeyboardInterrupt:
@@ -99,6 +100,7 @@ def train(
     resume: bool = False,
     actors: int | None = None,
     seed: int | None = None,
+    ray: str | None = None,
     instances: Specs = (),
     validate: Specs = (),
     set: Annotated[tuple[str, ...], tyro.conf.arg(metavar="KEY=VALUE ...")] = (),
@@ -115,6 +117,8 @@ def train(
         resume: go on from the last checkpoint of --run-dir, with its settings.
         actors: search processes.
         seed: of all randomness.
+        ray: search and roll out on a Ray cluster: HOST:PORT, auto, or local:N for N nodes on this
+            machine.
         instances: the problems: files, folders, suite:NAME, family:NAME?parameter=value&...; "list"
             prints all families and their parameters. Parts of them are kept for validation and for
             the tables at the end. Default: a mixture of families.
@@ -135,6 +139,8 @@ def train(
     source = directory.config_file if resume and config is None else config
     flags = {"algorithm": algorithm, "minutes": minutes, "actors": actors, "seed": seed}
     chosen = _settings(source, set, {k: v for k, v in flags.items() if v is not None})
+    if ray is not None:
+        chosen = dataclasses.replace(chosen, ray=dataclasses.replace(chosen.ray, address=ray))
     chosen = with_specs(chosen, *with_machines([instances, validate], machines))
     console = Console(markup=False)
     with directory.hold():

@@ -18,6 +18,9 @@ __all__ = ["RunObserver"]
 RATE_WINDOW_S = 10.0
 """Simulations per second and the figures of inference are those of about this long."""
 
+CLUSTER_S = 2.0
+"""Between two looks at the node workers."""
+
 
 class _Counters(Protocol):
     finished: int
@@ -45,6 +48,7 @@ class RunObserver:
         self._lock = Lock()
         self._schedules = 0
         self._mark: tuple[float, int, PoolStats] = (self._started, 0, stats())
+        self._cluster_due = self._started
 
     @property
     def elapsed_s(self) -> float:
@@ -92,6 +96,7 @@ class RunObserver:
         self._record("policy", **dataclasses.asdict(report))
         self._schedules += report.schedules
         self._show(step=report.step, schedules=self._schedules, spread=report.relative_spread)
+        self._look_at_cluster(report.step)
 
     def trained(self, report: TrainReport) -> None:
         """One step of the network."""
@@ -111,6 +116,7 @@ class RunObserver:
         if now - self._mark[0] >= RATE_WINDOW_S or self._status.simulations_per_s is None:
             self._measure(now, step, counters.simulations)
         self._show(jobs=counters.finished)
+        self._look_at_cluster(step)
 
     def validated(self, report: EvalReport, promoted: bool, level: int) -> None:
         """One validation.
@@ -138,9 +144,26 @@ class RunObserver:
         """Show a line."""
         self._progress.message(message)
 
-    def tick(self, jobs: int) -> None:
-        """Nothing has happened for a while."""
+    def tick(self, step: int, jobs: int) -> None:
+        """Nothing has happened for a while.
+
+        Args:
+            step: learner steps so far.
+            jobs: finished so far.
+        """
         self._show(jobs=jobs)
+        self._look_at_cluster(step)
+
+    def _look_at_cluster(self, step: int) -> None:
+        """Show and record the node workers, if there are any, at most once in ``CLUSTER_S``."""
+        now = time.monotonic()
+        if now < self._cluster_due:
+            return
+        self._cluster_due = now + CLUSTER_S
+        cluster = self._stats().cluster
+        if cluster is not None:
+            self._record("cluster", step=step, **dataclasses.asdict(cluster))
+            self._show(nodes=cluster.nodes)
 
     def _measure(self, now: float, step: int, simulations: int) -> None:
         """Show and record the rates since the last time."""

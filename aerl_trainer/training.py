@@ -28,9 +28,11 @@ from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.problems import Problems
 from aerl_trainer.records import SearchReport, TrainingResult
 from aerl_trainer.reporting import RunDirectory
+from aerl_trainer.runtime.cluster_jobs import ClusterGradients
 from aerl_trainer.runtime.harvest import JobPool, LocalJobs
 from aerl_trainer.runtime.pool import LockstepPool
 from aerl_trainer.runtime.process_pool import ProcessPool
+from aerl_trainer.runtime.ray_run import node_workers
 from aerl_trainer.stored import stored
 from aerl_trainer.validator import Validator
 from dagsched_env.errors import DAGSchedError
@@ -138,8 +140,14 @@ class _Run:
             messages: to show first.
         """
         config, directory = self.config, self.directory
-        self.pool = _make_pool(config, directory, self.problems.max_tasks)
-        stack.callback(self.pool.close)
+        if config.ray.address:
+            largest = _largest(self.problems) if config.has_jobs else None
+            fleet, self.pool = stack.enter_context(node_workers(config, largest))
+            if config.learner.groups != "tree":
+                self.gradient.compute_with(partial(ClusterGradients, fleet))
+        else:
+            self.pool = _make_pool(config, directory, self.problems)
+            stack.callback(self.pool.close)
         self.lifecycle.search_with(self.pool)
         directory.record(settings.to_dict(config))
         self.observer = stack.enter_context(RunObserver(config, directory, self.pool.stats))
@@ -306,7 +314,7 @@ class _Run:
     def _wait_for_experience(self) -> None:
         if self._thread is not None:
             self._thread.wait_for_progress(timeout=0.2)
-            self.observer.tick(self.lifecycle.finished)
+            self.observer.tick(self.steps, self.lifecycle.finished)
         elif report := self.lifecycle.advance(timeout=0.0):
             self._observe_search(report)
 
@@ -350,23 +358,29 @@ def _tensors(arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, torch.Tensor]:
 
 def _in_lockstep(config: Config) -> bool:
     """One actor takes turns with the learner, in this process."""
-    return config.run.actors == 1 and config.inference.backend == "inline"
+    alone = config.run.actors == 1 and not config.ray.address
+    return alone and config.inference.backend == "inline"
 
 
-def _make_pool(config: Config, directory: RunDirectory, largest: int | None) -> JobPool:
+def _make_pool(config: Config, directory: RunDirectory, problems: Problems) -> JobPool:
     if not config.has_jobs or _in_lockstep(config):
         return LocalJobs(config, LockstepPool(config))
-    if largest is None:
-        raise DAGSchedError(
-            "a function that draws problems does not state their largest number of tasks: set its "
-            "attribute max_tasks"
-        )
     backend = config.inference.backend
     pool = ProcessPool(
         config,
-        largest,
+        _largest(problems),
         backend=backend if config.learner.network else "prior",
         explore=True,
         log_dir=directory.logs,
     )
     return LocalJobs(config, pool)
+
+
+def _largest(problems: Problems) -> int:
+    """Most tasks of a problem."""
+    if problems.max_tasks is None:
+        raise DAGSchedError(
+            "a function that draws problems does not state their largest number of tasks: set its "
+            "attribute max_tasks"
+        )
+    return problems.max_tasks

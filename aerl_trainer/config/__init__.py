@@ -11,6 +11,7 @@ In reading order:
 - ``mixture``: the problems of a run that names none
 - ``curriculum``: which problems, and when the next ones
 - ``run``: inference, validation, processes and duration
+- ``ray``: several machines
 - ``whole``: all sections together, read from TOML and written as plain values
 - ``listing``: every setting with its type, default and meaning
 """
@@ -26,6 +27,7 @@ from aerl_trainer.config.learning import (
 )
 from aerl_trainer.config.listing import Setting, listing, settings
 from aerl_trainer.config.mixture import MIXTURE
+from aerl_trainer.config.ray import RayConfig, local_nodes
 from aerl_trainer.config.run import InferenceConfig, RunConfig, ValidatorConfig
 from aerl_trainer.config.search import SearchConfig
 from aerl_trainer.config.whole import Config, from_dict, load, to_dict
@@ -41,6 +43,7 @@ __all__ = [
     "LevelConfig",
     "NetworkConfig",
     "PolicyConfig",
+    "RayConfig",
     "ReinforceConfig",
     "ReplayConfig",
     "RunConfig",
@@ -50,6 +53,7 @@ __all__ = [
     "from_dict",
     "listing",
     "load",
+    "local_nodes",
     "settings",
     "to_dict",
 ]

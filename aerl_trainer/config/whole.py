@@ -15,6 +15,7 @@ from aerl_trainer.config.learning import (
     PolicyConfig,
     ReplayConfig,
 )
+from aerl_trainer.config.ray import RayConfig
 from aerl_trainer.config.run import InferenceConfig, RunConfig, ValidatorConfig
 from aerl_trainer.config.search import SearchConfig
 
@@ -36,6 +37,7 @@ class Config:
     attention: AttentionConfig = field(default_factory=AttentionConfig)
     reinforce: ReinforceConfig = field(default_factory=ReinforceConfig)
     run: RunConfig = field(default_factory=RunConfig)
+    ray: RayConfig = field(default_factory=RayConfig)
 
     @property
     def has_jobs(self) -> bool:

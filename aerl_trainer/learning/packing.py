@@ -1,7 +1,8 @@
-"""Experiences and rank groups as plain numeric arrays and back, for checkpoints without pickle.
+"""Experiences and rank groups as plain numeric arrays and back, without pickle.
 
-Ragged data is concatenated, with its lengths beside it. Instances that experiences share are stored
-once, and are shared again after reading.
+Checkpoints hold them so, and so they travel between machines. Ragged data is concatenated, with its
+lengths beside it. Instances that experiences share are stored once, and are shared again after
+reading; where the reader has them already, they are left out.
 """
 
 import json
@@ -17,7 +18,14 @@ from dagsched_env.errors import FormatError
 from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Ints
 
-__all__ = ["pack", "pack_groups", "unpack", "unpack_groups"]
+__all__ = [
+    "pack",
+    "pack_groups",
+    "pack_instances",
+    "unpack",
+    "unpack_groups",
+    "unpack_instances",
+]
 
 Item = TypeVar("Item")
 
@@ -27,14 +35,14 @@ WAITING = "waiting_"
 """Begins the names of all arrays of ``pack_groups``."""
 
 
-def pack(experiences: Sequence[Experience]) -> Arrays:
+def pack(experiences: Sequence[Experience], *, with_instances: bool = True) -> Arrays:
     """Arrays from which ``unpack`` restores the experiences exactly.
 
     ``instance_*`` describe the I distinct instances, ``experience_*`` the E experiences.
     """
     instances, instance_of = _distinct([e.instance for e in experiences])
     return {
-        **_pack_instances(instances),
+        **(pack_instances(instances) if with_instances else {}),
         "experience_instance": instance_of,
         "experience_actions": _join([e.actions for e in experiences], np.int32).reshape(-1, 2),
         "experience_searched": _ints(e.visited.shape[0] for e in experiences),
@@ -49,13 +57,18 @@ def pack(experiences: Sequence[Experience]) -> Arrays:
     }
 
 
-def unpack(arrays: Arrays) -> list[Experience]:
+def unpack(arrays: Arrays, instances: Sequence[Instance] | None = None) -> list[Experience]:
     """The inverse of ``pack``; other keys in ``arrays`` are left alone.
+
+    Args:
+        arrays: of ``pack``.
+        instances: the distinct ones, where they are not in the arrays.
 
     Raises:
         FormatError: an array is missing, of a wrong type or length, or a number is out of range.
     """
-    instances = _unpack_instances(arrays)
+    if instances is None:
+        instances = unpack_instances(arrays)
     instance_of = read(arrays, "experience_instance", np.int64, (-1,))
     _check_range("experience_instance", instance_of, len(instances))
     n = _ints(instances[i].n_tasks for i in instance_of)
@@ -88,10 +101,11 @@ def unpack(arrays: Arrays) -> list[Experience]:
     return [Experience(*column) for column in columns]
 
 
-def pack_groups(groups: Sequence[TreeGroup]) -> Arrays:
+def pack_groups(groups: Sequence[TreeGroup], *, with_instances: bool = True) -> Arrays:
     """Arrays from which ``unpack_groups`` restores the groups exactly."""
+    instances = [group.instance for group in groups]
     return {
-        **_pack_instances([group.instance for group in groups], WAITING),
+        **(pack_instances(instances, WAITING) if with_instances else {}),
         f"{WAITING}schedules": _ints(group.makespans.shape[0] for group in groups),
         f"{WAITING}actions": _join([group.actions for group in groups], np.int64),
         f"{WAITING}probabilities": _join([group.probabilities for group in groups], np.float64),
@@ -99,13 +113,18 @@ def pack_groups(groups: Sequence[TreeGroup]) -> Arrays:
     }
 
 
-def unpack_groups(arrays: Arrays) -> list[TreeGroup]:
+def unpack_groups(arrays: Arrays, instances: Sequence[Instance] | None = None) -> list[TreeGroup]:
     """The inverse of ``pack_groups``; other keys in ``arrays`` are left alone.
+
+    Args:
+        arrays: of ``pack_groups``.
+        instances: one of each group, where they are not in the arrays.
 
     Raises:
         FormatError: an array is missing, of a wrong type or length, or a number is out of range.
     """
-    instances = _unpack_instances(arrays, WAITING)
+    if instances is None:
+        instances = unpack_instances(arrays, WAITING)
     count = read(arrays, f"{WAITING}schedules", np.int64, (len(instances),))
     makespans = _split(arrays, f"{WAITING}makespans", np.float64, count)
     placed = count * _ints(instance.n_tasks for instance in instances)
@@ -126,7 +145,8 @@ def unpack_groups(arrays: Arrays) -> list[TreeGroup]:
     return groups
 
 
-def _pack_instances(instances: Sequence[Instance], prefix: str = "") -> Arrays:
+def pack_instances(instances: Sequence[Instance], prefix: str = "") -> Arrays:
+    """Arrays from which ``unpack_instances`` restores the instances exactly."""
     texts = [json.dumps({name: getattr(i, name) for name in NAMES}).encode() for i in instances]
     packed = {
         "shapes": _ints(
@@ -143,7 +163,8 @@ def _pack_instances(instances: Sequence[Instance], prefix: str = "") -> Arrays:
     return {f"{prefix}instance_{name}": array for name, array in packed.items()}
 
 
-def _unpack_instances(arrays: Arrays, prefix: str = "") -> list[Instance]:
+def unpack_instances(arrays: Arrays, prefix: str = "") -> list[Instance]:
+    """The inverse of ``pack_instances``; raises FormatError as ``unpack``."""
     prefix += "instance_"
     shapes = read(arrays, f"{prefix}shapes", np.int64, (-1, 3))
     n, p, m = shapes.T

@@ -7,14 +7,19 @@ outside is in the signal.
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from aerl_trainer import seeding
 from aerl_trainer.config import PolicyConfig
+from aerl_trainer.learning.group_gradients import (
+    Gradients,
+    GroupGrader,
+    GroupWork,
+    ThreadedGradients,
+)
 from aerl_trainer.learning.ranking import rank_rewards
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.policy.weights import N_WEIGHTS, SCALE
@@ -52,9 +57,10 @@ class PolicyGradient:
         rollouts: bool = True,
         threads: int = 1,
     ) -> None:
-        self._draw, self._rng = draw, rng
+        self._draw, self._rng, self._rollouts = draw, rng, rollouts
         self._config = config or PolicyConfig()
-        self._reward, self._rollouts, self._threads = reward, rollouts, threads
+        grader = GroupGrader(self._config, reward, rollouts=rollouts)
+        self._gradients: Gradients = ThreadedGradients(grader, threads)
         self._policy = FastPolicy()
         self._mean = self._policy.weights.copy()
         self._first = np.zeros(N_WEIGHTS)
@@ -65,6 +71,14 @@ class PolicyGradient:
     def policy(self) -> FastPolicy:
         """The policy with the averaged weights; a copy."""
         return FastPolicy(self._mean)
+
+    def compute_with(self, elsewhere: Callable[[Gradients], Gradients]) -> None:
+        """Have the groups of a step drawn and graded elsewhere; the result stays the same.
+
+        Args:
+            elsewhere: is given what does it here.
+        """
+        self._gradients = elsewhere(self._gradients)
 
     def step(self, progress: float = 0.0, trees: Sequence[TreeGroup] = ()) -> PolicyReport:
         """One gradient step.
@@ -80,9 +94,8 @@ class PolicyGradient:
             missing = max(0, self._config.instances - len(jobs))
             jobs += [(self._draw(self._rng), None) for _ in range(missing)]
         seeds = self._rng.integers(2**63, size=len(jobs)).tolist()
-        work = [(*job, seed) for job, seed in zip(jobs, seeds, strict=True)]
-        with ThreadPoolExecutor(self._threads) as threads:
-            results = list(threads.map(self._group_gradient, work))
+        work = [GroupWork(*job, seed) for job, seed in zip(jobs, seeds, strict=True)]
+        results = self._gradients(self._policy, work)
         gradient = np.mean([result.gradient for result in results], axis=0)
         gradient[SCALE] = 0.0  # a learned sharpness would cost the samples their variety
         self._ascend(gradient, self._config.learning_rate * (1.0 - progress))
@@ -125,30 +138,6 @@ class PolicyGradient:
         self._mean = np.array(arrays["mean"])
         self._first, self._second = np.array(arrays["first"]), np.array(arrays["second"])
 
-    def _group_gradient(self, work: tuple[Instance, TreeGroup | None, int]) -> "_GroupGradient":
-        """Draw and grade one group, and rank it as a whole."""
-        instance, tree, seed = work
-        makespans, gradients = [], []
-        if self._rollouts:
-            rng = np.random.default_rng(seed)
-            group = self._policy.sample(instance, self._config.schedules, rng, gradients=True)
-            makespans.append(group.makespans)
-            gradients.append(group.gradients)
-        if tree is not None:
-            clip = self._config.ratio_clip
-            makespans.append(tree.makespans)
-            gradients.append(
-                self._policy.grade(instance, tree.actions, tree.probabilities, clip=clip)
-            )
-        all_makespans = np.concatenate(makespans)
-        rewards = self._reward(all_makespans)
-        mean = float(all_makespans.mean())
-        return _GroupGradient(
-            rewards @ np.concatenate(gradients) / len(rewards),
-            float(all_makespans.std()) / mean if mean > 0 else 0.0,
-            len(rewards),
-        )
-
     def _ascend(self, gradient: Floats, rate: float) -> None:
         self.steps += 1
         self._first = FIRST_DECAY * self._first + (1 - FIRST_DECAY) * gradient
@@ -159,9 +148,3 @@ class PolicyGradient:
         self._policy.weights += change.astype(np.float32)
         average = self._config.average
         self._mean = average * self._mean + (1 - average) * self._policy.weights
-
-
-class _GroupGradient(NamedTuple):
-    gradient: Floats
-    relative_spread: float
-    schedules: int

@@ -28,6 +28,8 @@ class Status:
 
     step: int = 0
     """Of training."""
+    nodes: int | None = None
+    """Node workers; where the run has a cluster."""
     jobs: int = 0
     """Finished trees."""
     simulations_per_s: float | None = None
@@ -174,8 +176,10 @@ def _row(cells: list[tuple[str, str]]) -> Table:
 
 
 def _work(status: Status) -> Iterator[tuple[str, str]]:
-    """What is done; a run without search jobs or without a network has fewer cells."""
+    """What is done; a run without a cluster, search jobs or a network has fewer cells."""
     yield "step", str(status.step)
+    if status.nodes is not None:
+        yield "nodes", str(status.nodes)
     yield "schedules", f"{status.schedules / 1000:.0f}k"
     if status.jobs > 0:
         yield "trees", str(status.jobs)

@@ -1,4 +1,4 @@
-"""Processes of this machine that search together.
+"""Processes that search together: those of one machine, and those of several.
 
 In reading order:
 
@@ -12,6 +12,11 @@ In reading order:
 - ``supervisor``: keeps crew and jobs in step when processes die
 - ``process_pool``: the pool of trees that training uses
 - ``harvest``: what is learned from finished trees; the interface between a run and who searches
+- ``fleet``: tasks over members that come and go, each of which ends once
+- ``parcels``: jobs and harvests as arrays that travel between machines
+- ``node_worker``: what a run does on one node
+- ``cluster_jobs``: the pool of jobs that a cluster searches
+- ``ray_nodes``, ``ray_run``: Ray as the transport; the node workers of a run on it
 - ``joint_search``: one search by this process together with others, for ``solve``
 - ``warm_up``: compiles all kernels before other processes start
 """

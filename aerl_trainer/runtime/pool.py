@@ -1,5 +1,6 @@
 """The interface of search pools, and the pool that searches in this process."""
 
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ from aerl_trainer.records import SearchJob, SearchReport
 from aerl_trainer.search.alone import search_alone
 from aerl_trainer.search.shared_tree import SharedTree
 
-__all__ = ["Finished", "LockstepPool", "PoolStats", "SearchPool"]
+__all__ = ["ClusterStats", "Finished", "LockstepPool", "PoolStats", "SearchPool"]
 
 
 class Finished(NamedTuple):
@@ -27,6 +28,30 @@ class Finished(NamedTuple):
     report: SearchReport
 
 
+@dataclass(frozen=True)
+class ClusterStats:
+    """Where the node workers of a run stand, and totals since the start."""
+
+    nodes: int
+    """Node workers that take tasks."""
+    queued: int
+    """Tasks that wait for a node worker."""
+    in_flight: int
+    """Tasks that node workers have."""
+    lost: int
+    """Node workers that have left, died or fallen silent."""
+    requeued: int
+    """Tasks that were given to another node worker after a loss."""
+    dropped: int
+    """Harvests older than ``ray.staleness``, whose jobs were searched again."""
+    refused: int
+    """Harvests that were not valid, whose jobs were searched again."""
+    staleness: float
+    """Mean over the latest harvests of the versions published while a job was searched."""
+    largest_staleness: int
+    """The largest of them."""
+
+
 class PoolStats(NamedTuple):
     """Totals since the start."""
 
@@ -35,6 +60,8 @@ class PoolStats(NamedTuple):
     backend: str
     """Who evaluates leaves, and why."""
     inference: InferenceTotals
+    cluster: ClusterStats | None = None
+    """None where all of it is on this machine."""
 
 
 class SearchPool(Protocol):

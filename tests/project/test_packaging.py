@@ -31,6 +31,7 @@ EXTRAS = {
     "workflows",
     "jobshop",
     "llvm",
+    "ray",
     "tsp",
     "human",
     "docs",
@@ -176,7 +177,7 @@ def test_every_folder_with_modules_is_a_package() -> None:
     ("package", "extras"),
     [
         ("dagsched_env", ("", *sorted(EXTRAS - {"trainer", "docs", "dev"}), "trainer")),
-        ("aerl_trainer", ("", "trainer")),
+        ("aerl_trainer", ("", "trainer", "ray")),
     ],
 )
 def test_whatever_is_imported_is_declared(package: str, extras: tuple[str, ...]) -> None:

@@ -1,0 +1,295 @@
+"""Jobs and groups that node workers search and grade: as here, checked, bounded."""
+
+import dataclasses
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from aerl_trainer.config import Config
+from aerl_trainer.learning.group_gradients import (
+    GroupGrader,
+    GroupGradient,
+    GroupWork,
+    ThreadedGradients,
+)
+from aerl_trainer.learning.ranking import rank_rewards
+from aerl_trainer.nn.evaluator import weight_count
+from aerl_trainer.policy.fast import FastPolicy
+from aerl_trainer.records import SearchJob
+from aerl_trainer.replay.arrays import Arrays
+from aerl_trainer.runtime import parcels
+from aerl_trainer.runtime.cluster_jobs import ClusterGradients, ClusterJobs, rooms
+from aerl_trainer.runtime.fleet import Fleet, FleetError
+from aerl_trainer.runtime.harvest import Harvest, LocalJobs
+from aerl_trainer.runtime.pool import LockstepPool
+from dagsched_env.errors import DAGSchedError
+from helpers.node_sites import ThreadSite
+from helpers.small_runs import eventually, lockstep_config, problem, small_config
+
+
+@pytest.fixture
+def config() -> Config:
+    return small_config(inference={"backend": "inline"}, learner={"network": False})
+
+
+@pytest.fixture
+def site(config: Config) -> Iterator[ThreadSite]:
+    site = ThreadSite(config, 8, "a", "b")
+    yield site
+    site.close()
+
+
+@pytest.fixture
+def jobs(config: Config, site: ThreadSite) -> Iterator[ClusterJobs]:
+    fleet = Fleet(site, rooms(config), stall_s=60.0)
+    jobs = ClusterJobs(config, fleet, lambda weights: weights)
+    yield jobs
+    jobs.close()
+
+
+def job_of(number: int, policy: FastPolicy | None = None) -> SearchJob:
+    weights = (policy or FastPolicy()).weights
+    return SearchJob(number, problem(seed=number), 100 + number, policy=weights)
+
+
+@pytest.fixture(scope="module")
+def harvest() -> tuple[SearchJob, Harvest]:
+    """Of a job with a network, searched here."""
+    config = lockstep_config()
+    jobs = LocalJobs(config, LockstepPool(config))
+    job = job_of(3)
+    jobs.submit(job, 1.0)
+    found = jobs.wait(0.0)
+    jobs.close()
+    assert found is not None
+    return job, found
+
+
+def same(one: object, other: object) -> bool:
+    if isinstance(one, np.ndarray):
+        return isinstance(other, np.ndarray) and np.array_equal(one, other)
+    if dataclasses.is_dataclass(one) and type(one) is type(other):
+        names = [field.name for field in dataclasses.fields(one) if field.name != "instance"]
+        return all(same(getattr(one, name), getattr(other, name)) for name in names)
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    return one == other
+
+
+# -- parcels -------------------------------------------------------------------------------------
+
+
+def test_a_job_arrives_as_it_was_sent() -> None:
+    job = job_of(5)
+    back = parcels.unpack_job(parcels.pack_job(job))
+    assert same(job, back)
+    assert back.instance.fingerprint == job.instance.fingerprint
+    assert (
+        parcels.unpack_job(parcels.pack_job(dataclasses.replace(job, policy=None))).policy is None
+    )
+
+
+def test_a_harvest_arrives_as_it_was_sent(harvest: tuple[SearchJob, Harvest]) -> None:
+    job, sent = harvest
+    back = parcels.unpack_harvest(parcels.pack_harvest(sent), job, network=True)
+    assert same(sent.group, back.group)
+    assert same(sent.experiences, back.experiences)
+    assert sent.report == back.report
+    assert back.group.instance is job.instance is back.experiences[0].instance
+
+
+def spoiled(arrays: Arrays, key: str, place: int, value: float) -> Arrays:
+    array = arrays[key].copy()
+    array.flat[place] = value
+    return {**arrays, key: array}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("waiting_makespans", 1.0, "is claimed to have"),
+        ("waiting_makespans", np.nan, "not finite"),
+        ("waiting_actions", 10**6, "out of range"),
+        ("waiting_probabilities", 0.0, r"not in \(0, 1\]"),
+        ("waiting_probabilities", 1.5, r"not in \(0, 1\]"),
+        ("experience_makespan", 1.0, "different makespans"),
+        ("experience_visited", 10**6, "its lengths say"),
+        ("experience_reward", np.inf, "not finite"),
+        ("report", 200, "cannot be read"),
+    ],
+)
+def test_a_harvest_that_cannot_be_is_refused(
+    harvest: tuple[SearchJob, Harvest], key: str, value: float, message: str
+) -> None:
+    job, sent = harvest
+    arrays = spoiled(parcels.pack_harvest(sent), key, 0, value)
+    with pytest.raises(DAGSchedError, match=message):
+        parcels.unpack_harvest(arrays, job, network=True)
+
+
+def test_a_schedule_with_its_tasks_in_an_impossible_order_is_refused(
+    harvest: tuple[SearchJob, Harvest],
+) -> None:
+    job, sent = harvest
+    arrays = parcels.pack_harvest(sent)
+    actions = arrays["waiting_actions"].copy()
+    n = job.instance.n_tasks
+    actions[:n] = actions[:n][::-1]
+    with pytest.raises(DAGSchedError, match="not legal"):
+        parcels.unpack_harvest({**arrays, "waiting_actions": actions}, job, network=True)
+
+
+def test_the_harvest_of_another_job_is_refused(harvest: tuple[SearchJob, Harvest]) -> None:
+    job, sent = harvest
+    with pytest.raises(DAGSchedError, match="is of job 3, not of 4"):
+        parcels.unpack_harvest(
+            parcels.pack_harvest(sent), dataclasses.replace(job, id=4), network=True
+        )
+
+
+@pytest.mark.parametrize("key", ["gradients", "spreads"])
+def test_gradients_that_are_no_numbers_are_refused(key: str) -> None:
+    arrays = parcels.pack_gradients(graded_here([GroupWork(problem(), None, 1)]))
+    assert len(parcels.unpack_gradients(arrays, 1)) == 1
+    with pytest.raises(DAGSchedError, match="out of range"):
+        parcels.unpack_gradients(spoiled(arrays, key, 0, np.nan), 1)
+    with pytest.raises(DAGSchedError, match="expected"):
+        parcels.unpack_gradients(arrays, 2)
+
+
+# -- jobs ----------------------------------------------------------------------------------------
+
+
+def test_every_job_is_harvested_once(jobs: ClusterJobs, config: Config) -> None:
+    eventually(lambda: jobs.free == 8, "two node workers with room for four each")
+    sent = {number: job_of(number) for number in range(8)}
+    for job in sent.values():
+        jobs.submit(job, 1.0)
+    assert jobs.free == 0
+    found = [eventually(lambda: jobs.wait(1.0), "a harvest") for _ in sent]
+    assert sorted(harvest.report.job_id for harvest in found) == sorted(sent)
+    assert jobs.free == 8
+    for harvest in found:
+        job = sent[harvest.report.job_id]
+        assert harvest.group.instance is job.instance
+        assert harvest.report.simulations >= config.search.budget
+        assert harvest.experiences == []
+
+
+def test_a_node_worker_that_is_lost_loses_no_job(jobs: ClusterJobs, site: ThreadSite) -> None:
+    eventually(lambda: jobs.free == 8, "two node workers")
+    for number in range(8):
+        jobs.submit(job_of(number), 1.0)
+    site.names.discard("a")
+    site.handles[0].lose()
+    found = [eventually(lambda: jobs.wait(1.0), "a harvest") for _ in range(8)]
+    assert sorted(harvest.report.job_id for harvest in found) == list(range(8))
+    stats = jobs.stats().cluster
+    assert stats is not None
+    assert (stats.nodes, stats.lost) == (1, 1)
+
+
+def test_harvests_that_are_too_old_are_searched_again(config: Config, site: ThreadSite) -> None:
+    config = dataclasses.replace(config, ray=dataclasses.replace(config.ray, staleness=1))
+    jobs = ClusterJobs(config, Fleet(site, rooms(config), stall_s=60.0), lambda weights: weights)
+    eventually(lambda: jobs.free > 0, "a node worker")
+    jobs.submit(job_of(0), 1.0)
+    for version in (1, 2):
+        jobs.publish(np.zeros(weight_count(config.network), np.float32), version)
+    eventually(lambda: not jobs._arrived.empty(), "the old harvest")
+    assert jobs.wait(1.0) is None
+    assert eventually(lambda: jobs.wait(1.0), "the new one").report.job_id == 0
+    stats = jobs.stats().cluster
+    assert stats is not None
+    assert (stats.dropped, stats.largest_staleness) == (1, 0)
+    jobs.close()
+
+
+def test_harvests_that_cannot_be_are_searched_again_and_then_end_the_run(
+    jobs: ClusterJobs, site: ThreadSite
+) -> None:
+    eventually(lambda: jobs.free == 8, "two node workers")
+    for handle in site.handles:
+        search = handle.worker.search
+        handle.worker.search = (  # type: ignore[method-assign]
+            lambda *arguments, search=search: spoiled(
+                search(*arguments), "waiting_makespans", 0, 1.0
+            )
+        )
+    jobs.submit(job_of(0), 1.0)
+
+    def until_refused() -> None:
+        for _ in range(100):
+            assert jobs.wait(1.0) is None
+
+    with pytest.raises(FleetError, match="3 harvests of job 0 were not valid"):
+        until_refused()
+    stats = jobs.stats().cluster
+    assert stats is not None
+    assert stats.refused == 3
+
+
+def test_a_problem_that_is_too_large_ends_the_run_with_its_error(jobs: ClusterJobs) -> None:
+    eventually(lambda: jobs.free > 0, "a node worker")
+    jobs.submit(SearchJob(0, problem(20), 1, policy=FastPolicy().weights), 1.0)
+    with pytest.raises(DAGSchedError, match="20 tasks, but the searches have room for 8"):
+        eventually(lambda: jobs.wait(1.0), "the error")
+
+
+def test_the_driver_never_holds_more_than_it_should(config: Config, site: ThreadSite) -> None:
+    config = dataclasses.replace(config, ray=dataclasses.replace(config.ray, unlearned=3))
+    jobs = ClusterJobs(config, Fleet(site, rooms(config), stall_s=60.0), lambda weights: weights)
+    eventually(lambda: jobs.free == 3, "room for three in all")
+    for number in range(3):
+        jobs.submit(job_of(number), 1.0)
+    eventually(lambda: jobs._arrived.qsize() == 3, "all three")
+    assert jobs.free == 0, "those that nobody has taken count"
+    assert jobs.wait(1.0) is not None
+    assert jobs.free == 1
+    jobs.close()
+
+
+# -- group gradients -----------------------------------------------------------------------------
+
+
+def grader(config: Config) -> GroupGrader:
+    return GroupGrader(config.policy, rank_rewards, rollouts=True)
+
+
+def graded_here(work: list[GroupWork]) -> list[GroupGradient]:
+    return [grader(small_config())(FastPolicy(), item) for item in work]
+
+
+def test_groups_are_graded_as_here_to_the_bit(
+    config: Config, site: ThreadSite, harvest: tuple[SearchJob, Harvest]
+) -> None:
+    work = [GroupWork(problem(seed=i), None, i) for i in range(7)]
+    work.insert(2, GroupWork(harvest[0].instance, harvest[1].group, 9))
+    here = ThreadedGradients(grader(config), 1)
+    expected = here(FastPolicy(), work)
+    fleet = Fleet(site, rooms(config), stall_s=60.0)
+    there = ClusterGradients(fleet, here)
+    assert same(there(FastPolicy(), work), expected), "while nobody is there yet, or later"
+    eventually(lambda: fleet.room("gradients") == 2, "two node workers")
+    assert same(there(FastPolicy(), work), expected)
+    site.names.discard("a")
+    site.handles[0].lose()
+    assert same(there(FastPolicy(), work), expected)
+    site.names.clear()
+    site.handles[1].lose()
+    assert same(there(FastPolicy(), work), expected), "nobody is there any more"
+    fleet.close()
+
+
+def test_what_a_harvest_is_made_of_is_what_a_run_here_learns_from() -> None:
+    config = lockstep_config()
+    jobs = LocalJobs(config, LockstepPool(config))
+    job = job_of(1)
+    jobs.submit(job, 1.0)
+    found = jobs.wait(0.0)
+    assert found is not None
+    assert found.group.makespans.min() == found.report.best_makespan
+    assert len(found.experiences) == len(found.group.makespans)
+    assert jobs.wait(0.0) is None
+    jobs.close()
