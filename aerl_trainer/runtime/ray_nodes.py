@@ -58,7 +58,8 @@ def connected(address: str) -> Iterator[Any]:
         DAGSchedError: the cluster cannot be reached.
     """
     nodes = local_nodes(address)
-    os.environ.update({**QUIET, **(ON_LOOPBACK if nodes else {})})
+    loopback = nodes is not None or address.startswith(("127.", "localhost:"))
+    os.environ.update({**QUIET, **(ON_LOOPBACK if loopback else {})})
     ray = load_ray()
     with contextlib.ExitStack() as stack:
         cluster = stack.enter_context(_local_cluster(nodes)) if nodes else None

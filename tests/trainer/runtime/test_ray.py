@@ -1,0 +1,218 @@
+"""Runs on Ray clusters of this machine, in which whoever takes part is killed at random."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from aerl_trainer.checkpoint import load
+from helpers import ROOT
+from helpers.faults import children_of, nap
+from helpers.ray_runs import (
+    Machine,
+    await_progress,
+    carriers,
+    check_each_job_counted_once,
+    ended_well,
+    jobs_of,
+    kill_one,
+    latest_of,
+    marked,
+    node_workers,
+    searchers,
+    start_training,
+)
+from helpers.small_runs import eventually, is_running
+
+pytest.importorskip("ray", reason="the extra ray is not installed")
+
+ON_THEIR_WAY = 12
+"""Most jobs of three nodes: twice two trees each."""
+
+
+@pytest.fixture
+def mark() -> Iterator[str]:
+    """Whatever a test starts carries it, and has ended afterwards."""
+    with marked() as found:
+        yield found
+
+
+@contextlib.contextmanager
+def machine_of(nodes: int) -> Iterator[Machine]:
+    with contextlib.closing(Machine(nodes)) as machine:
+        yield machine
+
+
+@contextlib.contextmanager
+def driver_of(address: str, directory: Path, **options: object) -> Iterator[subprocess.Popen[str]]:
+    driver = start_training(address, directory, **options)
+    try:
+        yield driver
+    finally:
+        driver.kill()
+        driver.communicate()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("nodes", "kills"),
+    [
+        (2, ["searcher", "worker", "raylet", "searcher", "worker", "searcher", "worker"]),
+        (3, ["raylet", "searcher", "worker", "searcher", "raylet", "worker", "searcher", "worker"]),
+    ],
+)
+def test_a_run_outlives_all_but_its_driver(
+    mark: str, tmp_path: Path, nodes: int, kills: list[str]
+) -> None:
+    """Fifteen kills; a raylet that is killed takes its node worker along, and another joins."""
+    rng = np.random.default_rng(nodes)
+    with machine_of(nodes) as machine:
+        victims = {
+            "searcher": lambda: searchers(mark),
+            "worker": lambda: node_workers(mark),
+            "raylet": machine.raylets,
+        }
+        with driver_of(machine.address, tmp_path / "run", minutes=0.7) as driver:
+            await_progress(tmp_path / "run", 3)
+            for kind in kills:
+                kill_one(eventually(victims[kind], kind), rng)
+                if kind == "raylet":
+                    machine.join()
+                nap(rng, 1.0)
+                await_progress(tmp_path / "run", 1)
+            steps, jobs = ended_well(driver)
+        assert steps > 0
+        assert jobs == len(jobs_of(tmp_path / "run"))
+        check_each_job_counted_once(tmp_path / "run", ON_THEIR_WAY)
+        latest = latest_of(tmp_path / "run")
+        assert latest["nodes"] == nodes, "all were replaced"
+        assert latest["lost"] >= len(kills) - kills.count("searcher")
+
+
+@pytest.mark.slow
+def test_a_killed_driver_leaves_nothing_and_goes_on(mark: str, tmp_path: Path) -> None:
+    """Five kills, the last two of drivers whose cluster is their own."""
+    rng = np.random.default_rng(5)
+    directory = tmp_path / "run"
+    with machine_of(2) as machine:
+        for kill in range(3):
+            with driver_of(machine.address, directory, resume=kill > 0) as driver:
+                await_progress(directory, 30)
+                eventually((directory / "checkpoints" / "last").exists, "a checkpoint")
+                nap(rng, 1.0)
+                driver.kill()
+            eventually(lambda: not node_workers(mark), "the end of its node workers", 30.0)
+    for _ in range(2):
+        with driver_of("local:2", directory, resume=True) as driver:
+            await_progress(directory, 10)
+            nap(rng, 1.0)
+            driver.kill()
+        eventually(lambda: not carriers(mark), "the end of all that it had started", 30.0)
+    with driver_of("local:2", directory, resume=True, minutes=0.2) as driver:
+        _, jobs = ended_well(driver)
+    assert jobs == load(directory / "checkpoints" / "last").state["lifecycle"]["finished"]
+    assert jobs == len(jobs_of(directory))
+    check_each_job_counted_once(directory, ON_THEIR_WAY)
+
+
+@pytest.mark.slow
+def test_rollouts_on_nodes_that_die_are_those_of_one_process_to_the_bit(
+    mark: str, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(1)
+    runs = {"local": {}, "cluster": {}}
+    for name in runs:
+        (tmp_path / name).mkdir()
+    options = {"groups": "rollouts", "steps": 1500, "minutes": 3.0}
+    with driver_of("", tmp_path / "local" / "run", **options) as driver:
+        assert ended_well(driver) == (1500, 0)
+    with (
+        machine_of(2) as machine,
+        driver_of(machine.address, tmp_path / "cluster" / "run", **options) as driver,
+    ):
+        for _ in range(2):
+            kill_one(eventually(lambda: node_workers(mark), "node workers"), rng)
+            time.sleep(1.0)
+        assert ended_well(driver) == (1500, 0)
+    weights = [
+        load(tmp_path / name / "run" / "checkpoints" / "last").tensors["policy_gradient"]
+        for name in runs
+    ]
+    for key, tensor in weights[0].items():
+        np.testing.assert_array_equal(tensor.numpy(), weights[1][key].numpy())
+    assert latest_of(tmp_path / "cluster" / "run")["lost"] == 2
+
+
+@pytest.mark.slow
+def test_a_node_that_stands_still_has_left_and_one_that_joins_is_used(
+    mark: str, tmp_path: Path
+) -> None:
+    """As where its network stalls; afterwards it may come back."""
+    directory = tmp_path / "run"
+    with machine_of(1) as machine:
+        (still,) = machine.raylets()
+        with driver_of(machine.address, directory, minutes=0.7) as driver:
+            await_progress(directory, 3)
+            machine.join()
+            eventually(lambda: latest_of(directory)["nodes"] == 2, "the second node", 30.0)
+            (worker,) = set(children_of(still)) & set(node_workers(mark))
+            frozen = [still, worker, *children_of(worker)]
+            for pid in frozen:
+                os.kill(pid, signal.SIGSTOP)
+            eventually(lambda: latest_of(directory)["lost"] == 1, "the loss", 20.0)
+            await_progress(directory, 20)
+            for pid in filter(is_running, frozen):
+                os.kill(pid, signal.SIGCONT)
+            ended_well(driver)
+        check_each_job_counted_once(directory, ON_THEIR_WAY)
+        assert latest_of(directory)["requeued"] > 0
+
+
+def test_a_cluster_of_its_own_listens_on_this_machine_alone(mark: str, tmp_path: Path) -> None:
+    with driver_of("local:1", tmp_path / "run") as driver:
+        await_progress(tmp_path / "run", 1)
+        everywhere = [a for pid in [driver.pid, *carriers(mark)] for a in listening(pid)]
+        assert len(everywhere) >= 5
+        assert {socket.inet_ntop(*address) for address in everywhere} <= LOOPBACK
+        driver.send_signal(signal.SIGTERM)
+        ended_well(driver)
+
+
+def test_without_the_package_there_is_a_remedy(tmp_path: Path) -> None:
+    hidden = "import sys; sys.modules['ray'] = None; from aerl_trainer.__main__ import main; main()"
+    found = subprocess.run(
+        [sys.executable, "-c", hidden, "train", "--ray", "local:1", "--run-dir", tmp_path / "run"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "pip install 'aerl-ds[ray]'" in found.stderr
+
+
+LOOPBACK = {"127.0.0.1", "::ffff:127.0.0.1", "::1"}
+
+
+def listening(pid: int) -> list[tuple[int, bytes]]:
+    """Family and address of every TCP socket on which a process listens; see proc(5)."""
+    own = set()
+    for descriptor in Path(f"/proc/{pid}/fd").glob("*"):
+        with contextlib.suppress(OSError):
+            own.add(os.readlink(descriptor))
+    found = []
+    for name, family in (("tcp", socket.AF_INET), ("tcp6", socket.AF_INET6)):
+        for line in Path(f"/proc/{pid}/net/{name}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and f"socket:[{fields[9]}]" in own:
+                words = bytes.fromhex(fields[1].partition(":")[0])
+                swapped = b"".join(words[i : i + 4][::-1] for i in range(0, len(words), 4))
+                found.append((family, swapped))
+    return found
