@@ -17,6 +17,7 @@ from rich.progress import Progress
 
 from aerl_trainer import __version__
 from aerl_trainer import config as settings
+from aerl_trainer.batch import Journal, solve_here, solve_there
 from aerl_trainer.config import Config, ConfigError, CurriculumConfig
 from aerl_trainer.evaluation import Evaluation, example_of, examples
 from aerl_trainer.evaluation import evaluate as evaluate_policy
@@ -33,8 +34,7 @@ from aerl_trainer.reporting import (
 from aerl_trainer.runtime.fleet import FleetError
 from aerl_trainer.runtime.supervisor import SearchPoolError
 from aerl_trainer.runtime.warm_up import warm_up as compile_kernels
-from aerl_trainer.solutions import Solution, live, print_solution, print_solutions, record_of
-from aerl_trainer.solver import solve as solve_instance
+from aerl_trainer.solutions import Solution, print_solution, print_solutions, record_of
 from aerl_trainer.training import TrainingResult
 from aerl_trainer.training import train as run_training
 from dagsched_env import io, specs
@@ -197,6 +197,8 @@ def solve(
     actors: int = 1,
     anneal: bool = True,
     seed: int = 0,
+    ray: str | None = None,
+    journal: Path | None = None,
     out: Path | None = None,
     gantt: Path | None = None,
     json: Path | None = None,
@@ -215,6 +217,10 @@ def solve(
         actors: races at the same time, one core each, and processes that share a long search.
         anneal: improve the tree's best schedule by a race of searches in most of the time.
         seed: of all randomness.
+        ray: solve all at once on a Ray cluster, one on a core: HOST:PORT, auto, or local:N for N
+            nodes on this machine.
+        journal: append each result to this file as it comes; a later call with the same options
+            goes on with it.
         out: write the schedule of the one problem as JSON.
         gantt: write its Gantt chart as PNG, SVG, PDF or HTML.
         json: write results of all problems to this file: makespans, bounds, traces.
@@ -227,26 +233,36 @@ def solve(
         raise DAGSchedError("no FILE to solve: name one, or a bundled trace such as montage")
     if len(files) > 1 and (out or gantt):
         raise DAGSchedError("--out and --gantt take one FILE: with several, write --json FILE")
+    if ray is not None and actors > 1:
+        raise DAGSchedError("--actors is for one machine: on a cluster each FILE has one core")
+    problems = [(file, read_problem(file, machines, program="aerl")[0]) for file in files]
+    options: dict[str, Any] = {
+        "budget_s": budget,
+        "simulations": simulations,
+        "target": target,
+        "patience_s": patience,
+        "anneal": anneal,
+        "seed": seed,
+    }
+    chosen = None if checkpoint == "none" else checkpoint
+    record = Journal(journal, {**options, "checkpoint": checkpoint, "actors": actors})
+    if ray is None:
+        found = solve_here(problems, record, checkpoint=chosen, actors=actors, **options)
+    else:
+        found = solve_there(ray, problems, record, checkpoint=chosen, **options)
     solutions: list[Solution] = []
-    for file in files:
-        instance, _ = read_problem(file, machines, program="aerl")
-        with live(file) as callback:
-            result = solve_instance(
-                instance,
-                budget_s=budget,
-                simulations=simulations,
-                target=target,
-                patience_s=patience,
-                actors=actors,
-                checkpoint=None if checkpoint == "none" else checkpoint,
-                anneal=anneal,
-                seed=seed,
-                callback=callback,
-            )
-        result.schedule.validate(instance)
-        solutions.append(Solution(file, instance, result))
-        if result.stopped_by == "interrupt":
-            break
+    interrupted = False
+    try:
+        for solution in found:
+            solutions.append(solution)
+            if interrupted := solution.result.stopped_by == "interrupt":
+                break
+    except KeyboardInterrupt:
+        interrupted = True
+    if not solutions:
+        raise KeyboardInterrupt
+    solutions.sort(key=lambda solution: files.index(solution.name))
+    result = solutions[0].result
     if len(files) == 1:
         print_solution(solutions[0])
     else:
@@ -257,9 +273,9 @@ def solve(
         write_text(out, result.schedule.to_json())
         print(f"schedule      {out}")
     if gantt is not None:
-        result.schedule.plot(gantt, instance)
+        result.schedule.plot(gantt, solutions[0].instance)
         print(f"Gantt chart   {gantt}")
-    if result.stopped_by == "interrupt":
+    if interrupted:
         raise KeyboardInterrupt
 
 

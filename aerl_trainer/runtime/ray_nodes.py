@@ -32,6 +32,8 @@ QUIET = {
 ON_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Else Ray replaces 127.0.0.1 by an address that other machines can reach; see
 ``ray._private.services.get_node_ip_address``."""
+OF_THIS_PROCESS = {"RAY_gcs_rpc_server_reconnect_timeout_s": "5"}
+"""How long what is left of a cluster looks for its head, after a kill of the driver: 60 s else."""
 
 
 def load_ray() -> Any:
@@ -60,6 +62,7 @@ def connected(address: str) -> Iterator[Any]:
     nodes = local_nodes(address)
     loopback = nodes is not None or address.startswith(("127.", "localhost:"))
     os.environ.update({**QUIET, **(ON_LOOPBACK if loopback else {})})
+    os.environ.update(OF_THIS_PROCESS if nodes else {})
     ray = load_ray()
     with contextlib.ExitStack() as stack:
         cluster = stack.enter_context(_local_cluster(nodes)) if nodes else None

@@ -15,6 +15,7 @@ import numpy as np
 
 from aerl_trainer.checkpoint import load
 from aerl_trainer.reporting import read_metrics
+from aerl_trainer.runtime.ray_nodes import OF_THIS_PROCESS, ON_LOOPBACK, QUIET
 from helpers import ROOT
 from helpers.faults import children_of
 from helpers.small_runs import eventually, is_running
@@ -84,9 +85,7 @@ def marked() -> Iterator[str]:
     mark = uuid.uuid4().hex
     before = dict(os.environ)
     shared = set(os.listdir("/dev/shm"))
-    os.environ.update(
-        {MARK: mark, "RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
-    )
+    os.environ.update({MARK: mark, **QUIET, **ON_LOOPBACK, **OF_THIS_PROCESS})
     try:
         yield mark
     finally:
@@ -127,7 +126,7 @@ def start_training(
     directory: Path,
     *,
     groups: str = "both",
-    minutes: float = 1.0,
+    minutes: float = 5.0,
     steps: int = 0,
     resume: bool = False,
 ) -> subprocess.Popen[str]:
@@ -155,7 +154,9 @@ def start_training(
 
 
 def ended_well(driver: subprocess.Popen[str], timeout_s: float = 120.0) -> tuple[int, int]:
-    """Steps and jobs of a run that has ended with exit code 0."""
+    """Steps and jobs of a run that ends with exit code 0: now if it has no last step."""
+    if driver.args[-2] == "0":  # type: ignore[index]
+        driver.send_signal(signal.SIGTERM)
     out, errors = driver.communicate(timeout=timeout_s)
     assert driver.returncode == 0, errors[-3000:]
     steps, jobs = out.split()[-2:]

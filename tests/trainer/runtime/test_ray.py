@@ -80,43 +80,43 @@ def test_a_run_outlives_all_but_its_driver(
             "worker": lambda: node_workers(mark),
             "raylet": machine.raylets,
         }
-        with driver_of(machine.address, tmp_path / "run", minutes=0.7) as driver:
+        with driver_of(machine.address, tmp_path / "run") as driver:
             await_progress(tmp_path / "run", 3)
             for kind in kills:
                 kill_one(eventually(victims[kind], kind), rng)
                 if kind == "raylet":
                     machine.join()
-                nap(rng, 1.0)
+                nap(rng, 0.5)
                 await_progress(tmp_path / "run", 1)
+            eventually(lambda: latest_of(tmp_path / "run")["nodes"] == nodes, "all successors")
             steps, jobs = ended_well(driver)
         assert steps > 0
         assert jobs == len(jobs_of(tmp_path / "run"))
         check_each_job_counted_once(tmp_path / "run", ON_THEIR_WAY)
         latest = latest_of(tmp_path / "run")
-        assert latest["nodes"] == nodes, "all were replaced"
         assert latest["lost"] >= len(kills) - kills.count("searcher")
 
 
 @pytest.mark.slow
 def test_a_killed_driver_leaves_nothing_and_goes_on(mark: str, tmp_path: Path) -> None:
-    """Five kills, the last two of drivers whose cluster is their own."""
+    """Three kills, the last one of a driver whose cluster is its own."""
     rng = np.random.default_rng(5)
     directory = tmp_path / "run"
     with machine_of(2) as machine:
-        for kill in range(3):
+        for kill in range(2):
             with driver_of(machine.address, directory, resume=kill > 0) as driver:
-                await_progress(directory, 30)
+                await_progress(directory, 10)
                 eventually((directory / "checkpoints" / "last").exists, "a checkpoint")
                 nap(rng, 1.0)
                 driver.kill()
             eventually(lambda: not node_workers(mark), "the end of its node workers", 30.0)
-    for _ in range(2):
-        with driver_of("local:2", directory, resume=True) as driver:
-            await_progress(directory, 10)
-            nap(rng, 1.0)
-            driver.kill()
-        eventually(lambda: not carriers(mark), "the end of all that it had started", 30.0)
-    with driver_of("local:2", directory, resume=True, minutes=0.2) as driver:
+    with driver_of("local:2", directory, resume=True) as driver:
+        await_progress(directory, 10)
+        nap(rng, 1.0)
+        driver.kill()
+    eventually(lambda: not carriers(mark), "the end of all that it had started", 30.0)
+    with driver_of("local:2", directory, resume=True) as driver:
+        await_progress(directory, 10)
         _, jobs = ended_well(driver)
     assert jobs == load(directory / "checkpoints" / "last").state["lifecycle"]["finished"]
     assert jobs == len(jobs_of(directory))
@@ -131,9 +131,9 @@ def test_rollouts_on_nodes_that_die_are_those_of_one_process_to_the_bit(
     runs = {"local": {}, "cluster": {}}
     for name in runs:
         (tmp_path / name).mkdir()
-    options = {"groups": "rollouts", "steps": 1500, "minutes": 3.0}
+    options = {"groups": "rollouts", "steps": 1200}
     with driver_of("", tmp_path / "local" / "run", **options) as driver:
-        assert ended_well(driver) == (1500, 0)
+        assert ended_well(driver) == (1200, 0)
     with (
         machine_of(2) as machine,
         driver_of(machine.address, tmp_path / "cluster" / "run", **options) as driver,
@@ -141,7 +141,7 @@ def test_rollouts_on_nodes_that_die_are_those_of_one_process_to_the_bit(
         for _ in range(2):
             kill_one(eventually(lambda: node_workers(mark), "node workers"), rng)
             time.sleep(1.0)
-        assert ended_well(driver) == (1500, 0)
+        assert ended_well(driver) == (1200, 0)
     weights = [
         load(tmp_path / name / "run" / "checkpoints" / "last").tensors["policy_gradient"]
         for name in runs
@@ -159,7 +159,7 @@ def test_a_node_that_stands_still_has_left_and_one_that_joins_is_used(
     directory = tmp_path / "run"
     with machine_of(1) as machine:
         (still,) = machine.raylets()
-        with driver_of(machine.address, directory, minutes=0.7) as driver:
+        with driver_of(machine.address, directory) as driver:
             await_progress(directory, 3)
             machine.join()
             eventually(lambda: latest_of(directory)["nodes"] == 2, "the second node", 30.0)
@@ -168,7 +168,7 @@ def test_a_node_that_stands_still_has_left_and_one_that_joins_is_used(
             for pid in frozen:
                 os.kill(pid, signal.SIGSTOP)
             eventually(lambda: latest_of(directory)["lost"] == 1, "the loss", 20.0)
-            await_progress(directory, 20)
+            await_progress(directory, 5)
             for pid in filter(is_running, frozen):
                 os.kill(pid, signal.SIGCONT)
             ended_well(driver)
@@ -182,7 +182,6 @@ def test_a_cluster_of_its_own_listens_on_this_machine_alone(mark: str, tmp_path:
         everywhere = [a for pid in [driver.pid, *carriers(mark)] for a in listening(pid)]
         assert len(everywhere) >= 5
         assert {socket.inet_ntop(*address) for address in everywhere} <= LOOPBACK
-        driver.send_signal(signal.SIGTERM)
         ended_well(driver)
 
 

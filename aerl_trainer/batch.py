@@ -1,0 +1,183 @@
+"""Many problems to solve: here, or at once on a cluster; an earlier call may have solved some."""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import Progress
+
+from aerl_trainer.policies import Policy, load_policy
+from aerl_trainer.runtime.spread import cluster_of
+from aerl_trainer.solutions import Solution, live
+from aerl_trainer.solver import AUTO, SolveResult, solve
+from aerl_trainer.stored import stored
+from dagsched_env.errors import DAGSchedError, FormatError
+from dagsched_env.instance import Instance
+from dagsched_env.io.atomic import naming
+from dagsched_env.schedule import Schedule
+from dagsched_env.solver import Finding
+
+__all__ = ["Journal", "solve_here", "solve_there"]
+
+
+class Journal:
+    """Results, each written when it comes: a file of JSON lines that another call goes on with.
+
+    A result belongs to its problem and to the options of the solve; others in the file are left
+    alone, and so is a line that a kill has torn.
+
+    Args:
+        path: of the file; None keeps nothing.
+        options: of the solve, as JSON values.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+
+    def __init__(self, path: Path | None, options: dict[str, Any]) -> None:
+        self._path = path
+        self._options = json.dumps(options, sort_keys=True)
+        self._found: dict[str, dict[str, Any]] = {}
+        self._torn = False
+        if path is not None and path.exists():
+            with naming(path):
+                text = path.read_text(encoding="utf-8", errors="replace")
+            self._torn = not text.endswith("\n") and bool(text)
+            for line in text.splitlines():
+                record = _parse(line)
+                if record is not None:
+                    self._found[record["key"]] = record
+
+    def find(self, instance: Instance) -> SolveResult | None:
+        """The result of a problem, if there is one that is valid."""
+        record = self._found.get(self._key(instance))
+        return None if record is None else _result(record, instance)
+
+    def add(self, instance: Instance, result: SolveResult) -> None:
+        """Write one result; raises OSError."""
+        if self._path is None:
+            return
+        record = {
+            "key": self._key(instance),
+            "problem": instance.name,
+            **dataclasses.asdict(dataclasses.replace(result, schedule=None)),  # type: ignore[arg-type]
+            "schedule": json.loads(result.schedule.to_json()),
+        }
+        with naming(self._path), self._path.open("a", encoding="utf-8") as file:
+            file.write("\n" * self._torn + json.dumps(record) + "\n")
+        self._torn = False
+
+    def _key(self, instance: Instance) -> str:
+        return hashlib.sha256(f"{instance.fingerprint} {self._options}".encode()).hexdigest()
+
+
+def solve_here(
+    problems: Sequence[tuple[str, Instance]], journal: Journal, **options: Any
+) -> Iterator[Solution]:
+    """One after the other, with a line that lives.
+
+    Args:
+        problems: with their names.
+        journal: of this call and earlier ones.
+        options: of ``solve``.
+    """
+    for name, instance in problems:
+        result = journal.find(instance)
+        if result is None:
+            with live(name) as callback:
+                result = solve(instance, callback=callback, **options)
+            result.schedule.validate(instance)
+            if result.stopped_by != "interrupt":
+                journal.add(instance, result)
+        yield Solution(name, instance, result)
+
+
+def solve_there(
+    address: str,
+    problems: Sequence[tuple[str, Instance]],
+    journal: Journal,
+    *,
+    checkpoint: str | None,
+    **options: Any,
+) -> Iterator[Solution]:
+    """All at once on a Ray cluster, one on a core, with a bar; in the order in which they end.
+
+    Args:
+        address: of the cluster; see ``cluster_of``.
+        problems: with their names.
+        journal: of this call and earlier ones.
+        checkpoint: as of ``solve``; read here, so that the nodes need no file.
+        options: others of ``solve``.
+
+    Raises:
+        DAGSchedError: the cluster cannot be reached, or a solve fails.
+        InvalidScheduleError: what has come back is no schedule of its problem.
+    """
+    left = []
+    for name, instance in problems:
+        result = journal.find(instance)
+        if result is None:
+            left.append((name, instance))
+        else:
+            yield Solution(name, instance, result)
+    if not left:
+        return
+    named = checkpoint is not None and checkpoint != AUTO
+    policy: str | Policy | None = load_policy(str(checkpoint)) if named else checkpoint
+    task: Callable[[Instance], SolveResult] = partial(solve, checkpoint=policy, **options)
+    with (
+        Progress(console=Console(stderr=True), transient=True) as bar,
+        cluster_of(address) as spread,
+    ):
+        line = bar.add_task("solving", total=len(problems), completed=len(problems) - len(left))
+        for i, found in spread(task, [instance for _, instance in left]):
+            name, instance = left[i]
+            found.schedule.validate(instance)
+            if named and found.policy is not None:
+                found = dataclasses.replace(found, policy=checkpoint)
+            journal.add(instance, found)
+            bar.advance(line)
+            yield Solution(name, instance, found)
+
+
+def _parse(line: str) -> dict[str, Any] | None:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) and isinstance(record.get("key"), str) else None
+
+
+def _result(record: dict[str, Any], instance: Instance) -> SolveResult | None:
+    try:
+        schedule = Schedule.from_json(json.dumps(stored(record, "schedule", dict)))
+        schedule.validate(instance)
+        policy = record.get("policy")
+        if policy is not None and not isinstance(policy, str):
+            raise FormatError("'policy' is no name")
+        return SolveResult(
+            schedule=schedule,
+            lower_bound=stored(record, "lower_bound", float),
+            trace=tuple(_finding(entry) for entry in stored(record, "trace", list)),
+            elapsed_s=stored(record, "elapsed_s", float),
+            stopped_by=stored(record, "stopped_by", str),
+            simulations=stored(record, "simulations", int),
+            policy=policy,
+        )
+    except DAGSchedError:
+        return None
+
+
+def _finding(entry: Any) -> Finding:
+    if not isinstance(entry, dict):
+        raise FormatError("a finding is no object")
+    return Finding(
+        stored(entry, "elapsed_s", float),
+        stored(entry, "makespan", float),
+        stored(entry, "found_by", str),
+    )
