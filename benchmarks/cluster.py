@@ -42,7 +42,7 @@ from aerl_trainer.runtime.cluster_jobs import ClusterGradients, ClusterJobs, roo
 from aerl_trainer.runtime.fleet import Fleet
 from aerl_trainer.runtime.harvest import JobPool, LocalJobs
 from aerl_trainer.runtime.node_worker import NodeReport
-from aerl_trainer.runtime.parcels import pack_harvest, pack_job
+from aerl_trainer.runtime.parcels import pack_harvest, pack_job, pack_work, unpack_work
 from aerl_trainer.runtime.process_pool import ProcessPool
 from aerl_trainer.runtime.ray_nodes import connected, load_ray
 from aerl_trainer.runtime.ray_run import node_workers
@@ -78,7 +78,11 @@ def drawn(count: int) -> list[SearchJob]:
 
 def one_node(rounds: int) -> None:
     """Tasks per second on Ray over those of the local pool, in alternation."""
-    config = configured(run={"actors": ACTORS}, ray={"address": "local:1", "actors": ACTORS})
+    config = configured(
+        learner={"groups": "both"},
+        run={"actors": ACTORS},
+        ray={"address": "local:1", "actors": ACTORS},
+    )
     jobs = drawn(JOBS)
     largest = max(job.instance.n_tasks for job in jobs)
     local = LocalJobs(config, ProcessPool(config, largest, backend="prior", explore=True))
@@ -94,6 +98,7 @@ def one_node(rounds: int) -> None:
             order = [True, False] if turn % 2 else [False, True]
             searches = {on_ray: time_jobs(remote if on_ray else local, jobs) for on_ray in order}
             groups = {on_ray: time_groups(there if on_ray else here, work) for on_ray in order}
+            assert fleet.stats().lost == 0
             if turn == 0:
                 continue  # what is loaded and compiled at first
             ratios["search jobs"].append(searches[False] / searches[True])
@@ -122,7 +127,8 @@ def time_jobs(pool: JobPool, jobs: list[SearchJob]) -> float:
 
 
 def time_groups(gradients: Any, work: list[GroupWork]) -> float:
-    """Wall time of three gradient steps on a third of the groups each (s)."""
+    """Wall time of three gradient steps on a third of the groups each (s), of new instances."""
+    work = unpack_work(pack_work(work))
     started = time.perf_counter()
     policy, step = FastPolicy(), len(work) // 3
     for first in range(0, len(work), step):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from aerl_trainer.config import local_nodes
+from aerl_trainer.runtime.supervisor import SearchPoolError
 from dagsched_env.errors import DAGSchedError, MissingExtraError
 
 __all__ = ["RayMembers", "connected", "load_ray"]
@@ -23,6 +24,8 @@ SPARE_THREADS = 4
 """Of a node worker, for ``ready`` and ``ping`` while tasks fill the others."""
 OBJECT_STORE_BYTES = 100 * 2**20
 """Of a node of a cluster on this machine: some versions of the weights."""
+OF_THE_NODE = (SearchPoolError, OSError, MemoryError)
+"""Errors of a task for which its node is to blame: another one may do better."""
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
@@ -32,8 +35,12 @@ QUIET = {
 ON_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Else Ray replaces 127.0.0.1 by an address that other machines can reach; see
 ``ray._private.services.get_node_ip_address``."""
-OF_THIS_PROCESS = {"RAY_gcs_rpc_server_reconnect_timeout_s": "5"}
-"""How long what is left of a cluster looks for its head, after a kill of the driver: 60 s else."""
+OF_THIS_PROCESS = {
+    "RAY_gcs_rpc_server_reconnect_timeout_s": "5",
+    "RAY_worker_niceness": "0",
+}
+"""After a kill of the driver what is left looks for the head no longer than this (60 s else); node
+workers run at the priority of other processes (15 steps below it else)."""
 
 
 def load_ray() -> Any:
@@ -149,16 +156,16 @@ class _RayHandle:
         self._ray.kill(self._actor)
 
     def _translate(self, done: "Future[Any]", answer: "Future[Any]") -> None:
-        """Ray's errors as ours: the actor is gone, or the error that the task has raised."""
+        """Ray's errors as ours: the member is lost, or the error that the task has raised."""
         error = done.exception()
         if error is None:
             answer.set_result(done.result())
             return
-        cause = getattr(error, "cause", None)
-        if isinstance(cause, DAGSchedError):
-            answer.set_exception(cause)
-        else:
-            answer.set_exception(_MemberLostError(str(error).strip().splitlines()[-1]))
+        errors = self._ray.exceptions
+        cause = error.cause if isinstance(error, errors.RayTaskError) else error
+        if isinstance(cause, (errors.RayError, *OF_THE_NODE)):
+            cause = _MemberLostError(" ".join(str(cause).split()))
+        answer.set_exception(cause)
 
 
 @contextlib.contextmanager
