@@ -1,11 +1,9 @@
 """Many problems to solve: here, or at once on a cluster; an earlier call may have solved some."""
 
 import dataclasses
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -18,62 +16,11 @@ from aerl_trainer.solver import AUTO, SolveResult, solve
 from aerl_trainer.stored import stored
 from dagsched_env.errors import DAGSchedError, FormatError
 from dagsched_env.instance import Instance
-from dagsched_env.io.atomic import naming
+from dagsched_env.io.journal import Journal
 from dagsched_env.schedule import Schedule
 from dagsched_env.solver import Finding
 
-__all__ = ["Journal", "solve_here", "solve_there"]
-
-
-class Journal:
-    """Results, each written when it comes: a file of JSON lines that another call goes on with.
-
-    A result belongs to its problem and to the options of the solve; others in the file are left
-    alone, and so is a line that a kill has torn.
-
-    Args:
-        path: of the file; None keeps nothing.
-        options: of the solve, as JSON values.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
-
-    def __init__(self, path: Path | None, options: dict[str, Any]) -> None:
-        self._path = path
-        self._options = json.dumps(options, sort_keys=True)
-        self._found: dict[str, dict[str, Any]] = {}
-        self._torn = False
-        if path is not None and path.exists():
-            with naming(path):
-                text = path.read_text(encoding="utf-8", errors="replace")
-            self._torn = not text.endswith("\n") and bool(text)
-            for line in text.splitlines():
-                record = _parse(line)
-                if record is not None:
-                    self._found[record["key"]] = record
-
-    def find(self, instance: Instance) -> SolveResult | None:
-        """The result of a problem, if there is one that is valid."""
-        record = self._found.get(self._key(instance))
-        return None if record is None else _result(record, instance)
-
-    def add(self, instance: Instance, result: SolveResult) -> None:
-        """Write one result; raises OSError."""
-        if self._path is None:
-            return
-        record = {
-            "key": self._key(instance),
-            "problem": instance.name,
-            **dataclasses.asdict(dataclasses.replace(result, schedule=None)),  # type: ignore[arg-type]
-            "schedule": json.loads(result.schedule.to_json()),
-        }
-        with naming(self._path), self._path.open("a", encoding="utf-8") as file:
-            file.write("\n" * self._torn + json.dumps(record) + "\n")
-        self._torn = False
-
-    def _key(self, instance: Instance) -> str:
-        return hashlib.sha256(f"{instance.fingerprint} {self._options}".encode()).hexdigest()
+__all__ = ["solve_here", "solve_there"]
 
 
 def solve_here(
@@ -87,13 +34,13 @@ def solve_here(
         options: of ``solve``.
     """
     for name, instance in problems:
-        result = journal.find(instance)
+        result = _found(journal, instance)
         if result is None:
             with live(name) as callback:
                 result = solve(instance, callback=callback, **options)
             result.schedule.validate(instance)
             if result.stopped_by != "interrupt":
-                journal.add(instance, result)
+                journal.add(instance, _record(result))
         yield Solution(name, instance, result)
 
 
@@ -120,7 +67,7 @@ def solve_there(
     """
     left = []
     for name, instance in problems:
-        result = journal.find(instance)
+        result = _found(journal, instance)
         if result is None:
             left.append((name, instance))
         else:
@@ -140,17 +87,22 @@ def solve_there(
             found.schedule.validate(instance)
             if named and found.policy is not None:
                 found = dataclasses.replace(found, policy=checkpoint)
-            journal.add(instance, found)
+            journal.add(instance, _record(found))
             bar.advance(line)
             yield Solution(name, instance, found)
 
 
-def _parse(line: str) -> dict[str, Any] | None:
-    try:
-        record = json.loads(line)
-    except ValueError:
-        return None
-    return record if isinstance(record, dict) and isinstance(record.get("key"), str) else None
+def _record(result: SolveResult) -> dict[str, Any]:
+    return {
+        **dataclasses.asdict(dataclasses.replace(result, schedule=None)),  # type: ignore[arg-type]
+        "schedule": json.loads(result.schedule.to_json()),
+    }
+
+
+def _found(journal: Journal, instance: Instance) -> SolveResult | None:
+    """What the journal has of a problem, if it is whole and valid."""
+    record = journal.find(instance)
+    return None if record is None else _result(record, instance)
 
 
 def _result(record: dict[str, Any], instance: Instance) -> SolveResult | None:

@@ -17,7 +17,7 @@ from rich.progress import Progress
 
 from aerl_trainer import __version__
 from aerl_trainer import config as settings
-from aerl_trainer.batch import Journal, solve_here, solve_there
+from aerl_trainer.batch import solve_here, solve_there
 from aerl_trainer.config import Config, ConfigError, CurriculumConfig
 from aerl_trainer.evaluation import Evaluation, example_of, examples
 from aerl_trainer.evaluation import evaluate as evaluate_policy
@@ -45,6 +45,7 @@ from dagsched_env.cli.terminal import print_any_text
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_text
+from dagsched_env.io.journal import Journal
 from dagsched_env.render.labels import one_line
 
 __all__ = ["main"]

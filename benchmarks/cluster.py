@@ -248,8 +248,8 @@ def ceiling(seconds: float) -> None:
             rows.append(row)
             print(
                 f"{nodes:5d}  {row['offered']:9.0f}  {row['rate']:6.0f}  {row['cpu_ms']:13.2f}  "
-                f"{row['busy']:10.2f}  {row['on_their_way']:12.0f}  {row['staleness']:9.1f}  "
-                f"{row['largest']:3.0f}",
+                f"{row['busy']:10.2f}  {row['on_their_way']:12.0f}  {row['arrived']:7.0f}  "
+                f"{row['staleness']:9.1f}  {row['largest']:3.0f}",
                 flush=True,
             )
     draw_ceiling(rows)
@@ -285,6 +285,7 @@ def drive(
         "cpu_ms": 1000 * cpu / max(done, 1),
         "busy": cpu / elapsed,
         "on_their_way": stats.queued + stats.in_flight,
+        "arrived": stats.arrived,
         "staleness": stats.staleness,
         "largest": stats.largest_staleness,
     }
@@ -342,8 +343,9 @@ def final_ratio(seed: int, nodes: int) -> dict[str, Any]:
     """The last validation of a run on a cluster of its own."""
     level = LevelConfig(threshold=0.01, tasks=(20, 30), processors=(4,), ccr=(1.0,))
     config = configured(
+        learner={"groups": "both"},
         search={"budget": 200},
-        policy={"instances": 8, "decay_steps": STEPS},
+        policy={"decay_steps": STEPS},
         run={"actors": 1, "max_steps": STEPS, "minutes": 10.0, "seed": seed},
         validator={"interval": 50, "instances": 200, "fresh_instances": 100},
         ray={"address": f"local:{nodes}", "actors": 1},

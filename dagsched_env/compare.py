@@ -26,6 +26,7 @@ __all__ = [
     "format_pairwise",
     "format_table",
     "mean_ratio",
+    "merged",
     "ratio",
     "ratios",
     "summarise",
@@ -116,6 +117,16 @@ def compare(
             if progress is not None:
                 progress(i * len(schedulers) + j + 1, total)
     return result
+
+
+def merged(parts: Sequence[Comparison]) -> Comparison:
+    """One comparison on the instances of all parts, at least one, with the same schedulers."""
+    names = parts[0].makespans
+    return Comparison(
+        makespans={name: [x for part in parts for x in part.makespans[name]] for name in names},
+        seconds={name: [x for part in parts for x in part.seconds[name]] for name in names},
+        schedules={name: [x for part in parts for x in part.schedules[name]] for name in names},
+    )
 
 
 def summarise(

@@ -65,6 +65,10 @@ class FastPolicy:
             )
         self._local = threading.local()
 
+    def __reduce__(self) -> tuple[type["FastPolicy"], tuple[Weights]]:
+        """For other processes: the weights are all that there is to it."""
+        return FastPolicy, (self.weights,)
+
     def action(self, state: State, rng: np.random.Generator | None = None) -> tuple[int, int]:
         """Task and processor of the most probable pair of a state, or with ``rng`` of a drawn one.
 

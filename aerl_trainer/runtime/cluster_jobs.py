@@ -142,6 +142,7 @@ class ClusterJobs:
             nodes=fleet.members,
             queued=fleet.queued,
             in_flight=fleet.in_flight,
+            arrived=self._arrived.qsize(),
             lost=fleet.lost,
             requeued=fleet.requeued,
             dropped=self._dropped,

@@ -38,6 +38,8 @@ class ClusterStats:
     """Tasks that wait for a node worker."""
     in_flight: int
     """Tasks that node workers have."""
+    arrived: int
+    """Search jobs whose harvest nobody has taken yet."""
     lost: int
     """Node workers that have left, died or fallen silent."""
     requeued: int

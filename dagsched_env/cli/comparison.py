@@ -7,7 +7,8 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 
 import numba
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 import dagsched_env
 from dagsched_env import compare, suites
 from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command
+from dagsched_env.cli.clusters import add_cluster, compare_each, here, read_cluster
 from dagsched_env.cli.machines import add_machines, machine_flags, read_problems
 from dagsched_env.cli.outputs import PAGES, PICTURES, TABLES, check_output
 from dagsched_env.cli.policies import POLICIES, add_checkpoint, read_policies
@@ -24,6 +26,7 @@ from dagsched_env.comparison_page import comparison_page
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_text
+from dagsched_env.io.journal import Journal
 from dagsched_env.render.comparison import save_comparison
 from dagsched_env.schedulers import SCHEDULERS
 from dagsched_env.solver import load_kernels
@@ -89,6 +92,7 @@ def add_commands(commands: Commands) -> None:
         help="write a page with sortable tables, performance profiles and a Gantt chart of each "
         "schedule",
     )
+    add_cluster(parser)
     add_machines(parser)
     parser.set_defaults(run=_compare)
 
@@ -113,7 +117,7 @@ def _compare(arguments: argparse.Namespace) -> None:
     published = {BEST_KNOWN: _best_known(what, instances)} if best_known else {}
     load_kernels()  # or the first calls would be charged for it
     with bar(f"comparing on {what}", len(schedulers) * len(instances)) as progress:
-        comparison = compare.compare(instances, schedulers, progress)
+        comparison = _run(arguments, instances, schedulers, progress)
     makespans = {**published, **comparison.makespans}
     rows = compare.summarise(makespans, instances, reference, comparison.seconds)
     print(_headline(what, instances, arguments.time_limit))
@@ -143,6 +147,25 @@ def _compare(arguments: argparse.Namespace) -> None:
         )
         write_text(arguments.html, page)
         print(f"wrote {arguments.html}")
+
+
+def _run(
+    arguments: argparse.Namespace,
+    instances: Sequence[Instance],
+    schedulers: Mapping[str, compare.Scheduler],
+    progress: compare.Progress,
+) -> compare.Comparison:
+    """The comparison, here or on a cluster, with what the journal has of it."""
+    if arguments.ray is None and arguments.journal is None:
+        return compare.compare(instances, schedulers, progress)
+    names = ("time_limit", "samples")
+    options = {name: getattr(arguments, name) for name in names}
+    journal = Journal(
+        arguments.journal,
+        {**options, "schedulers": list(schedulers), "checkpoint": str(arguments.checkpoint)},
+    )
+    cluster = here if arguments.ray is None else partial(read_cluster, arguments.ray)
+    return compare_each(instances, schedulers, progress, cluster=cluster, journal=journal)
 
 
 def _instances(arguments: argparse.Namespace) -> tuple[str, Sequence[Instance]]:
