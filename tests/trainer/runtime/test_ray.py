@@ -1,6 +1,8 @@
 """Runs on Ray clusters of this machine, in which whoever takes part is killed at random."""
 
 import contextlib
+import csv
+import json
 import os
 import signal
 import socket
@@ -14,6 +16,7 @@ import numpy as np
 import pytest
 
 from aerl_trainer.checkpoint import load
+from dagsched_env import io
 from helpers import ROOT
 from helpers.faults import children_of, nap
 from helpers.ray_runs import (
@@ -30,7 +33,7 @@ from helpers.ray_runs import (
     searchers,
     start_training,
 )
-from helpers.small_runs import eventually, is_running
+from helpers.small_runs import eventually, is_running, problem
 
 pytest.importorskip("ray", reason="the extra ray is not installed")
 
@@ -182,6 +185,39 @@ def test_a_cluster_of_its_own_listens_on_this_machine_alone(mark: str, tmp_path:
         assert len(everywhere) >= 5
         assert {socket.inet_ntop(*address) for address in everywhere} <= LOOPBACK
         ended_well(driver)
+
+
+@pytest.mark.slow
+def test_files_are_solved_and_compared_as_on_one_machine(mark: str, tmp_path: Path) -> None:
+    names = []
+    for seed in range(4):
+        names.append(str(tmp_path / f"p{seed}.json"))
+        io.save(problem(15, 3, seed=seed), names[-1])
+    solve = ["aerl_trainer", "solve", *names, "--simulations", "100"]
+    compare = ["dagsched_env", "compare", *names, "--schedulers", "heft", "policy"]
+    compare += ["--checkpoint", "default"]
+    for where in ([], ["--ray", "local:2"]):
+        name = f"solved{len(where)}.json"
+        called(*solve, "--json", str(tmp_path / name), "--journal", str(tmp_path / "j"), *where)
+        (tmp_path / "j").unlink()
+        called(*compare, "--csv", str(tmp_path / f"compared{len(where)}.csv"), *where)
+    here, there = (json.loads((tmp_path / f"solved{n}.json").read_text()) for n in (0, 2))
+    assert [r["makespan"] for r in here] == [r["makespan"] for r in there]
+    assert [r["problem"] for r in there] == names
+    texts = [(tmp_path / f"compared{n}.csv").read_text() for n in (0, 2)]
+    here, there = ([row[:-1] for row in csv.reader(text.splitlines())] for text in texts)
+    assert here == there
+    assert len(here) == 9
+
+
+def called(*command: str) -> None:
+    """``python -m`` of it ends with exit code 0."""
+    subprocess.run(
+        [sys.executable, "-m", *command],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        check=True,
+    )
 
 
 def test_without_the_package_there_is_a_remedy(tmp_path: Path) -> None:
