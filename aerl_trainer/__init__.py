@@ -13,9 +13,9 @@ Modules and packages in reading order; each imports only from those before it:
   evaluates states), ``learning``, ``baselines`` (rivals), ``policies`` (what a run has learned),
   ``validator``, ``schedulers`` (a policy for ``dagsched``);
 - processes: ``runtime``, ``lifecycle`` (of a search job), ``observers`` (what a run records);
-- what users call: ``solver``, ``solutions`` (what it shows), ``evaluation``,
-  ``attention_training`` (the run of a rival), ``training``, ``launch`` (a run on any problems),
-  ``cli``.
+- what users call: ``solver``, ``solutions`` (what it shows), ``evaluation``, ``batch`` (many
+  files), ``attention_training`` (the run of a rival), ``training``, ``launch`` (a run on any
+  problems), ``cli``.
 
 All of these, and the names below, are attributes that are loaded on first use: child processes
 import this package too, and most of them need no torch.

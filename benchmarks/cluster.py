@@ -240,7 +240,8 @@ def ceiling(seconds: float) -> None:
             .remote(canned, mean_s, trees)
         )
         print(
-            "nodes  offered/s  done/s  driver CPU ms  cores busy  on their way  mean staleness  max"
+            "nodes  offered/s  done/s  driver CPU ms  cores busy  "
+            "on their way  arrived  staleness  max"
         )
         for nodes in NODES:
             row = drive(config, [job.instance for job in jobs], host, nodes, seconds)

@@ -16,7 +16,8 @@ In reading order:
 - ``parcels``: jobs and harvests as arrays that travel between machines
 - ``node_worker``: what a run does on one node
 - ``cluster_jobs``: the pool of jobs that a cluster searches
-- ``ray_nodes``, ``ray_run``: Ray as the transport; the node workers of a run on it
+- ``ray_nodes``: Ray as the transport
+- ``ray_run``, ``spread``: the node workers of a run on it; one function of many things on all cores
 - ``joint_search``: one search by this process together with others, for ``solve``
 - ``warm_up``: compiles all kernels before other processes start
 """

@@ -9,6 +9,7 @@ In reading order:
 - ``progress``: a progress bar on a terminal;
 - ``policies``: trained policies as schedulers;
 - ``schedulers``: the schedulers that a command line can name;
+- ``clusters``: comparisons on a cluster, and journals of them;
 - ``inspection``: ``dagsched info`` and ``dagsched verify``;
 - ``scheduling``: ``dagsched schedule`` and ``dagsched plot``;
 - ``comparison``: ``dagsched compare``;

@@ -50,7 +50,8 @@ In reading order:
 - ``recognise``: recognises the format by suffix or content;
 - ``traces``: the real traces that come with the package;
 - ``machine_options``: what is said of the machines for a file that describes none;
-- ``problems``: problems in files and folders, on these machines.
+- ``problems``: problems in files and folders, on these machines;
+- ``journal``: results of long commands, from which a later call goes on.
 """
 
 from os import PathLike
