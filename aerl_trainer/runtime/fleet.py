@@ -7,7 +7,7 @@ import contextlib
 import itertools
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
@@ -20,7 +20,10 @@ TICK_S = 0.25
 """Longest sleep of the fleet's thread; a loss by silence is noticed so much later."""
 LOOK_EVERY_S = 1.0
 FRUITLESS_LOSSES = 20
-"""Members that are lost in a row without one finished task: then the error is ours."""
+"""Members that are lost in a row without one finished task, beyond as many as there ever were at
+once: then the error is ours."""
+LONGEST_PAUSE_S = 60.0
+"""Before a member is started again that is lost each time before it has finished a task."""
 
 
 class FleetError(RuntimeError):
@@ -101,7 +104,6 @@ class Fleet:
         members: who could work.
         room: method → how many of its tasks a member with so many cores takes at once.
         stall_s: longest silence of a member (s).
-        joined: called with the number of members whenever it changes, in the fleet's thread.
     """
 
     def __init__(
@@ -110,16 +112,16 @@ class Fleet:
         room: Mapping[str, Callable[[int], int]],
         *,
         stall_s: float,
-        joined: Callable[[int], None] = lambda count: None,
     ) -> None:
         self._source, self._room, self._stall_s = members, room, stall_s
-        self._joined = joined
         self._members: dict[str, _Member] = {}
         self._queues: dict[str, deque[_Task]] = {method: deque() for method in room}
         self._attempts = itertools.count()
         self._events: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        self._looked = self._pinged = -float("inf")
-        self._lost = self._requeued = self._fruitless = 0
+        self._looked = -float("inf")
+        self._lost = self._requeued = self._fruitless = self._most = 0
+        self._losses = Counter[str]()
+        self._pause_ends: dict[str, float] = {}
         self._closing = threading.Event()
         self.error: BaseException | None = None
         """What ended the fleet's thread, if it was not ``close``."""
@@ -180,12 +182,10 @@ class Fleet:
 
     def _handle_events(self) -> None:
         """All that has happened; sleeps until the first of it."""
-        try:
+        with contextlib.suppress(Empty):
             self._events.get(timeout=TICK_S)()
-            while True:
+            for _ in range(self._events.qsize()):  # no more, however fast they come
                 self._events.get_nowait()()
-        except Empty:
-            return
 
     def _look(self, now: float) -> None:
         """Who has come, who has gone, who is silent; ask the others how they are."""
@@ -196,7 +196,7 @@ class Fleet:
             elif member.ready and now - member.heard > self._stall_s:
                 self._lose(name, member, f"it has not answered for {self._stall_s:g} s")
         for name, cores in present.items():
-            if name not in self._members:
+            if name not in self._members and now >= self._pause_ends.get(name, now):
                 self._start(name, cores)
         for name, member in list(self._members.items()):
             if member.ready and not member.asked:
@@ -206,14 +206,13 @@ class Fleet:
     def _start(self, name: str, cores: int) -> None:
         member = _Member(self._source.start(name), cores)
         self._members[name] = member
+        self._most = max(self._most, len(self._members))
         self._call(name, member, "ready", (), self._answered)
 
     def _answered(self, name: str, member: _Member, answer: "Future[Any]") -> None:
         member.asked, member.heard = False, time.monotonic()
         member.report = answer.result()
-        if not member.ready:
-            member.ready = True
-            self._joined(sum(m.ready for m in self._members.values()))
+        member.ready = True
 
     def _dispatch(self) -> None:
         """Give each queued task to the member with the most room for it."""
@@ -241,6 +240,7 @@ class Fleet:
         def done(_: str, __: _Member, answer: "Future[Any]") -> None:
             del member.tasks[attempt]
             self._fruitless = 0
+            self._losses.pop(name, None)
             error = answer.exception()
             with contextlib.suppress(InvalidStateError):  # nobody wants it any more
                 if error is None:
@@ -278,15 +278,16 @@ class Fleet:
         member.handle.kill()
         self._lost += 1
         self._fruitless += 1
-        if self._fruitless > FRUITLESS_LOSSES:
+        self._losses[name] += 1
+        pause = LOOK_EVERY_S * (2 ** min(self._losses[name], 10) - 2)
+        self._pause_ends[name] = time.monotonic() + min(pause, LONGEST_PAUSE_S)
+        if self._fruitless > FRUITLESS_LOSSES + self._most:
             raise FleetError(
                 f"{self._fruitless} node workers were lost in a row, the last one because {why}"
             )
         for task in reversed(member.tasks.values()):
             self._queues[task.method].appendleft(task)
         self._requeued += len(member.tasks)
-        if member.ready:
-            self._joined(sum(m.ready for m in self._members.values()))
 
     def _end(self) -> None:
         for member in self._members.values():

@@ -178,10 +178,30 @@ def test_members_that_only_die_end_the_fleet(
     monkeypatch.setattr(site, "start", lambda name: (m := Machine(name, True), m.die())[0])
     fleet = fleet_on(site, fleets)
     future = fleet.submit("work")
-    with pytest.raises(FleetError, match="4 node workers were lost in a row"):
+    with pytest.raises(FleetError, match="5 node workers were lost in a row"):
         future.result(10)
     with pytest.raises(FleetError):
         fleet.submit("work")
+
+
+def test_one_that_dies_at_once_each_time_is_left_in_peace_longer_and_longer(
+    fleets: list[Fleet], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = Site("a", "b")
+    start = site.start
+
+    def start_b_in_vain(name: str) -> Machine:
+        machine = start(name)
+        if name == "b":
+            machine.die()
+        return machine
+
+    monkeypatch.setattr(site, "start", start_b_in_vain)
+    fleet = fleet_on(site, fleets)
+    end = time.monotonic() + 0.5
+    while time.monotonic() < end:
+        assert fleet.submit("work", 1).result(10) == ("a", 1)
+    assert 2 <= site.started["b"] <= 8, "not at each of some fifty looks"
 
 
 def test_what_is_not_done_is_cancelled_at_the_end(fleets: list[Fleet]) -> None:

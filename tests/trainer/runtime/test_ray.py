@@ -97,7 +97,7 @@ def test_a_run_outlives_all_but_its_driver(
         assert jobs == len(jobs_of(tmp_path / "run"))
         check_each_job_counted_once(tmp_path / "run", ON_THEIR_WAY)
         latest = latest_of(tmp_path / "run")
-        assert latest["lost"] >= len(kills) - kills.count("searcher")
+        assert latest["lost"] > kills.count("raylet"), "a kill may hit one that is dying already"
 
 
 @pytest.mark.slow
