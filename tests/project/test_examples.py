@@ -1,10 +1,13 @@
 """The scripts of examples/, each run as a user would."""
 
+import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+import yaml
 
 from dagsched_env import Schedule, io
 from dagsched_env.schedulers import heft
@@ -186,3 +189,13 @@ def test_cliffwalk_per(tmp_path):
     assert max(proportional, rank) <= uniform / 2
     assert oracle < greedy < min(proportional, rank)
     assert_picture(tmp_path / "cliffwalk.png")
+
+
+def test_the_cluster_is_one_that_ray_takes():
+    ray = pytest.importorskip("ray", reason="the extra ray is not installed")
+    jsonschema = pytest.importorskip("jsonschema", reason="Ray needs it for the same")
+    schema = json.loads((Path(ray.__file__).parent / "autoscaler" / "ray-schema.json").read_text())
+    cluster = yaml.safe_load((ROOT / "examples" / "cluster.yaml").read_text(encoding="utf-8"))
+    jsonschema.validate(cluster, schema)
+    started = [*cluster["head_start_ray_commands"], *cluster["worker_start_ray_commands"]]
+    assert len([c for c in started if "ray start" in c and "--disable-usage-stats" in c]) == 2

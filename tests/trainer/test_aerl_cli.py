@@ -12,7 +12,7 @@ import pytest
 import tomli_w
 from rich.status import Status
 
-from aerl_trainer import cli
+from aerl_trainer import batch, cli
 from aerl_trainer import config as settings
 from aerl_trainer.cli import main
 from aerl_trainer.config import Config
@@ -605,7 +605,7 @@ def test_ctrl_c_leaves_quietly(
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "solve_instance", interrupted)
+    monkeypatch.setattr(batch, "solve", interrupted)
     assert main(["solve", "montage", "--processors", "4"]) == 130
     (assumed,) = capsys.readouterr().err.splitlines()
     assert assumed.startswith("aerl: montage describes no processors: 4 unrelated processors")
