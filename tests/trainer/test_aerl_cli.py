@@ -423,7 +423,7 @@ def test_solve_on_machines_of_choice(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_solve_keeps_to_seconds(capsys: pytest.CaptureFixture[str]) -> None:
-    output = succeeds(capsys, "solve", "epigenomics", "--budget", 0.2)
+    output = succeeds(capsys, "solve", "epigenomics", "--budget", 2)
     assert int(output.split("simulations")[1].split()[0]) > 0
 
 
