@@ -14,10 +14,11 @@ draws random problems.
 Modules and packages in reading order; each imports only from those before it. All of these, and
 the names below, are attributes of this package that are loaded on first use:
 
-- the problem: ``errors``, ``expected`` (arguments of another kind), ``kernels`` (numeric code,
-  compiled by numba), ``parameters`` (what a family draws for each instance), ``plugins`` (what
-  users add), ``workflow`` (a task graph without processors), ``instance``, ``schedule``,
-  ``platforms`` (processors for a workflow), ``parts`` (for training, validation and test);
+- the problem: ``starting`` (of the command lines), ``errors``, ``expected`` (arguments of another
+  kind), ``kernels`` (numeric code, compiled by numba), ``parameters`` (what a family draws for each
+  instance), ``plugins`` (what users add), ``workflow`` (a task graph without processors),
+  ``instance``, ``schedule``, ``platforms`` (processors for a workflow), ``parts`` (for training,
+  validation and test);
 - the rules: ``simulator``, ``actions``, ``features``, ``rewards``, ``durations`` (execution under
   noise), ``bounds``, ``critical`` (the tasks that decide the makespan);
 - problems and solutions: ``generators``, ``schedulers``, ``io``, ``specs`` (families as text),
@@ -32,11 +33,12 @@ the names below, are attributes of this package that are loaded on first use:
 """
 
 import importlib
+from contextlib import nullcontext
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-import gymnasium
+from dagsched_env.starting import is_command_line, leaving_at_once
 
 if TYPE_CHECKING:
     from dagsched_env.env import DAGSchedEnv
@@ -95,12 +97,20 @@ try:
 except PackageNotFoundError:  # the sources are used without installation
     __version__ = "0+unknown"
 
-if "DAGSched-v0" not in gymnasium.registry:
-    gymnasium.register(
-        id="DAGSched-v0",
-        entry_point="dagsched_env.window:make",
-        vector_entry_point="dagsched_env.vector:DAGSchedVectorEnv",
-    )
+
+def _register() -> None:
+    import gymnasium
+
+    if "DAGSched-v0" not in gymnasium.registry:
+        gymnasium.register(
+            id="DAGSched-v0",
+            entry_point="dagsched_env.window:make",
+            vector_entry_point="dagsched_env.vector:DAGSchedVectorEnv",
+        )
+
+
+with leaving_at_once() if is_command_line() else nullcontext():
+    _register()
 
 
 def __getattr__(name: str) -> Any:

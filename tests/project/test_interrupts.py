@@ -7,6 +7,7 @@ import pytest
 
 IN_AN_IMPORT = """
 import importlib, os, signal, sys
+sys.argv[0] = "dagsched"
 class Interrupting:
     def find_spec(self, name, path=None, target=None):
         if name == sys.argv[2]:
@@ -41,10 +42,11 @@ sys.exit(importlib.import_module(f"{sys.argv[1]}.__main__").main())
 @pytest.mark.parametrize(
     "arguments",
     [
-        (IN_AN_IMPORT, "aerl_trainer", "dagsched_env"),
+        (IN_AN_IMPORT, "aerl_trainer", "gymnasium"),
         (IN_AN_IMPORT, "aerl_trainer", "numba"),
         (IN_AN_IMPORT, "aerl_trainer", "torch"),
         (IN_AN_IMPORT, "aerl_trainer", "aerl_trainer.training"),
+        (IN_AN_IMPORT, "dagsched_env", "gymnasium"),
         (IN_AN_IMPORT, "dagsched_env", "numba"),
         (IN_AN_IMPORT, "dagsched_env", "dagsched_env.env"),
         (IN_AN_IMPORT, "dagsched_env", "dagsched_env.cli.compilation"),
