@@ -56,7 +56,8 @@ class RunDirectory:
         """Have the run for this process alone until the block ends.
 
         A block inside of another does nothing more. Directories that are made for it, and in which
-        nothing has been written by its end, are removed.
+        nothing has been written by its end, are removed, but for parents that another process made
+        at the same moment.
 
         Raises:
             DAGSchedError: another process has the run; the message names it. Or the directory
