@@ -23,14 +23,14 @@ OURS, PORTFOLIO, EXACT = "solve", "portfolio", "cp_sat"
 VARIANTS = ("solve_env", "solve_untrained")
 """Of ``solve``: no rivals."""
 
-Solver = Callable[[Instance, float], tuple[Schedule, bool]]
-"""Problem and budget (s) → its schedule, and whether that is proved optimal."""
+Solver = Callable[[Instance, float, int], tuple[Schedule, bool]]
+"""Problem, budget (s) and seed → its schedule, and whether that is proved optimal."""
 
 
 def contestants() -> dict[str, Solver]:
     """Name → solver, those that are installed."""
     found: dict[str, Solver] = {
-        PORTFOLIO: lambda instance, _: (best_of_portfolio(instance), False),
+        PORTFOLIO: lambda instance, _, __: (best_of_portfolio(instance), False),
         "noisy_heft": searcher(noisy_heft),
         "hill_climbing": searcher(hill_climbing),
         "annealing": searcher(annealing),
@@ -49,8 +49,8 @@ def contestants() -> dict[str, Solver]:
 def searcher(scheduler: Callable[..., Schedule], **options: Any) -> Solver:
     """A scheduler that searches for as long as its budget."""
 
-    def run(instance: Instance, budget_s: float) -> tuple[Schedule, bool]:
-        return scheduler(instance, budget_s=budget_s, **options), False
+    def run(instance: Instance, budget_s: float, seed: int) -> tuple[Schedule, bool]:
+        return scheduler(instance, budget_s=budget_s, seed=seed, **options), False
 
     return run
 
@@ -58,15 +58,15 @@ def searcher(scheduler: Callable[..., Schedule], **options: Any) -> Solver:
 def anytime(solve: Callable[..., solver.SolveResult], **options: Any) -> Solver:
     """A ``solve`` of one of the packages."""
 
-    def run(instance: Instance, budget_s: float) -> tuple[Schedule, bool]:
-        result = solve(instance, budget_s=budget_s, **options)
+    def run(instance: Instance, budget_s: float, seed: int) -> tuple[Schedule, bool]:
+        result = solve(instance, budget_s=budget_s, seed=seed, **options)
         return result.schedule, result.optimal
 
     return run
 
 
-def cp_sat(instance: Instance, budget_s: float) -> tuple[Schedule, bool]:
-    """CP-SAT with one worker."""
+def cp_sat(instance: Instance, budget_s: float, _seed: int) -> tuple[Schedule, bool]:
+    """CP-SAT with one worker; it does the same with each seed."""
     result = exact.solve(instance, time_limit_s=budget_s, workers=1)
     return result.schedule, result.optimal
 
@@ -76,4 +76,4 @@ def get_ready(solvers: dict[str, Solver]) -> None:
     torch.set_num_threads(1)
     for n in (12, 100):
         for solve in solvers.values():
-            solve(draw(n, 4, 1.0), 0.1)
+            solve(draw(n, 4, 1.0), 0.1, 0)

@@ -16,13 +16,14 @@ from dagsched_env.io.atomic import write_text
 
 
 class Turn(TypedDict):
-    """What one contestant did on one problem."""
+    """What one contestant did on one problem: means over the seeds."""
 
     makespan: float
     seconds: float
     """Wall time."""
     cpu_seconds: float
     proved: bool
+    """With each seed."""
 
 
 class Meeting(TypedDict):
@@ -36,18 +37,29 @@ class Meeting(TypedDict):
     turns: dict[str, Turn]
 
 
-def take_turn(solve: Solver, instance: Instance, budget_s: float) -> Turn:
-    """One contestant's time, and its schedule after a check.
+def take_turn(solve: Solver, instance: Instance, budget_s: float, seeds: int = 1) -> Turn:
+    """One contestant's time with each seed, and its schedules after a check.
 
     Args:
         solve: the contestant.
-        instance: of which it gets a copy, because a problem keeps what has been computed from it.
-        budget_s: its wall time (s).
+        instance: of which it gets copies, because a problem keeps what has been computed from it.
+        budget_s: its wall time with one seed (s).
+        seeds: how many.
     """
+    each = [_with_seed(solve, instance, budget_s, seed) for seed in range(seeds)]
+    return Turn(
+        makespan=float(np.mean([turn["makespan"] for turn in each])),
+        seconds=float(np.mean([turn["seconds"] for turn in each])),
+        cpu_seconds=float(np.mean([turn["cpu_seconds"] for turn in each])),
+        proved=all(turn["proved"] for turn in each),
+    )
+
+
+def _with_seed(solve: Solver, instance: Instance, budget_s: float, seed: int) -> Turn:
     copy = instance.renamed()
     gc.collect()  # what an earlier contestant has left, too
     cpu, wall = time.process_time(), time.perf_counter()
-    schedule, proved = solve(copy, budget_s)
+    schedule, proved = solve(copy, budget_s, seed)
     seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
     schedule.validate(instance)
     return Turn(

@@ -1,13 +1,15 @@
 """All anytime solvers at equal wall time, one core each, on the frozen suites.
 
     python benchmarks/solvers.py [--quick] [--suites NAME …] [--budgets SECONDS …] [--stride N]
-        [--json FILE] [--csv FILE] [--picture FILE] [--curve FILE]
+        [--seeds N] [--json FILE] [--csv FILE] [--picture FILE] [--curve FILE]
 
 The contestants take turns on each problem, directly after each other, so that a busy machine
 disturbs all alike; who begins changes from problem to problem. Each has a fresh copy of the
 problem, and kernels are loaded before. All schedules are validated. Of the suite ``test`` every
 third problem takes part, and no problem of more than 1000 tasks. With ``--json`` each finished
-problem is kept, and a second call goes on where the first one stopped.
+problem is kept, and a second call goes on where the first one stopped. With ``--seeds`` each takes
+as many turns on a problem, and its makespan is their mean: the worst problem is then less a matter
+of chance.
 
 ``portfolio`` has no budget: it ends when all constructive schedulers have run. ``cp_sat`` takes
 part where OR-Tools is installed. The best known makespan of a problem is the shortest of its
@@ -66,7 +68,9 @@ def entries(chosen: Sequence[str], stride: int) -> Iterator[tuple[str, Instance,
                 yield f"{suite}/{name}", instance, known.makespan if known and published else None
 
 
-def play(record: Record, chosen: Sequence[str], budgets: Sequence[float], stride: int) -> None:
+def play(
+    record: Record, chosen: Sequence[str], budgets: Sequence[float], stride: int, seeds: int
+) -> None:
     """All meetings that are not finished yet.
 
     Args:
@@ -74,6 +78,7 @@ def play(record: Record, chosen: Sequence[str], budgets: Sequence[float], stride
         chosen: names of suites.
         budgets: wall times (s).
         stride: every how many-th problem.
+        seeds: of each contestant on each problem.
     """
     solvers = contestants()
     pending = [
@@ -86,7 +91,7 @@ def play(record: Record, chosen: Sequence[str], budgets: Sequence[float], stride
         get_ready(solvers)
     for i, (problem, instance, reference), budget_s in pending:
         order = rotated(list(solvers), i)
-        turns = {name: take_turn(solvers[name], instance, budget_s) for name in order}
+        turns = {name: take_turn(solvers[name], instance, budget_s, seeds) for name in order}
         record.keep(
             Meeting(
                 problem=problem,
@@ -195,6 +200,7 @@ def main() -> None:
     parser.add_argument("--suites", nargs="+", default=SUITES, choices=suites.SUITES)
     parser.add_argument("--budgets", type=float, nargs="+", metavar="SECONDS")
     parser.add_argument("--stride", type=int, metavar="N", help="every N-th problem only")
+    parser.add_argument("--seeds", type=int, default=1, metavar="N", help="turns on each problem")
     parser.add_argument("--json", type=Path, help="keep what is finished, and go on from there")
     parser.add_argument("--csv", type=Path, help="write one line per problem, budget, contestant")
     parser.add_argument("--picture", type=Path, help="write a PNG: profiles and mean ratios")
@@ -202,19 +208,20 @@ def main() -> None:
     options = parser.parse_args()
     budgets = options.budgets or list(QUICK_BUDGETS if options.quick else BUDGETS)
     stride = options.stride if options.stride is not None else QUICK_STRIDE if options.quick else 1
-    if stride < 1 or min(budgets) <= 0:
-        parser.error("a stride is a whole number >= 1, a budget is a number > 0")
+    if min(stride, options.seeds) < 1 or min(budgets) <= 0:
+        parser.error("a stride and seeds are whole numbers >= 1, a budget is a number > 0")
     settings = {
         "suites": list(options.suites),
         "budgets": budgets,
         "stride": stride,
+        "seeds": options.seeds,
         "contestants": list(contestants()),
     }
     try:
         record = Record(options.json, settings)
     except ValueError as error:
         parser.error(str(error))
-    play(record, options.suites, budgets, stride)
+    play(record, options.suites, budgets, stride, options.seeds)
     show(record.meetings, budgets)
     if options.csv is not None:
         write_text(options.csv, to_csv(record.meetings))

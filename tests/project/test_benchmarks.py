@@ -195,7 +195,8 @@ def script(monkeypatch):
 def test_all_solvers_meet_and_a_finished_contest_is_not_repeated(
     script, monkeypatch, capsys, tmp_path
 ):
-    few = ["--suites", "paper", "--stride", "8", "--budgets", "0.05", "--json", "runs.json"]
+    few = ["--suites", "paper", "--stride", "8", "--budgets", "0.05", "--seeds", "2"]
+    few += ["--json", "runs.json"]
     pictures = ["--picture", "runs.png", "--curve", "curve.png"]
     first = printed_by("solvers.py", *few, *pictures, cwd=tmp_path)
     kept = (tmp_path / "runs.json").read_text()
@@ -217,6 +218,16 @@ def test_all_solvers_meet_and_a_finished_contest_is_not_repeated(
     assert all(float(line["makespan"]) >= 73 and float(line["seconds"]) > 0 for line in lines)
     for name in ("runs.png", "curve.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_turn_is_a_mean_over_seeds(script):
+    def solve(instance, budget_s, seed):
+        assert budget_s == 0.5
+        return SimpleNamespace(makespan=10.0 + seed, validate=lambda _: None), seed != 1
+
+    turn = script("meetings").take_turn(solve, problem(5, 2), 0.5, seeds=3)
+    assert turn["makespan"] == 11.0
+    assert not turn["proved"]
 
 
 def test_labels_of_lines_stay_apart_and_in_their_order(script):
