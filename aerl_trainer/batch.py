@@ -52,7 +52,9 @@ def solve_there(
     checkpoint: str | None,
     **options: Any,
 ) -> Iterator[Solution]:
-    """All at once on a Ray cluster, one on a core, with a bar; in the order in which they end.
+    """All at once on a Ray cluster, one on a core, with a bar and a line for each that has ended.
+
+    They come in the order in which they end.
 
     Args:
         address: of the cluster; see ``cluster_of``.
@@ -87,7 +89,9 @@ def solve_there(
             found.schedule.validate(instance)
             if named and found.policy is not None:
                 found = dataclasses.replace(found, policy=checkpoint)
-            journal.add(instance, _record(found))
+            if found.stopped_by != "interrupt":
+                journal.add(instance, _record(found))
+            bar.console.print(f"{name}: {found.makespan:.6g}", markup=False, highlight=False)
             bar.advance(line)
             yield Solution(name, instance, found)
 

@@ -45,7 +45,7 @@ from dagsched_env.cli.terminal import print_any_text
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_text
-from dagsched_env.io.journal import Journal
+from dagsched_env.io.journal import Journal, digest
 from dagsched_env.render.labels import one_line
 
 __all__ = ["main"]
@@ -246,7 +246,8 @@ def solve(
         "seed": seed,
     }
     chosen = None if checkpoint == "none" else checkpoint
-    record = Journal(journal, {**options, "checkpoint": checkpoint, "actors": actors})
+    of_results = {**options, "checkpoint": checkpoint, "actors": actors}
+    record = Journal(journal, {**of_results, "contents": digest(Path(checkpoint))})
     if ray is None:
         found = solve_here(problems, record, checkpoint=chosen, actors=actors, **options)
     else:

@@ -50,6 +50,8 @@ class JobLifecycle:
         self.finished = 0
         """Jobs that have been learned from."""
         self.simulations = 0
+        self.forgotten = 0
+        """Trees, since the start of this process, of which the fast policy has not learned."""
 
     def search_with(self, pool: JobPool) -> None:
         """Have this pool search the jobs, with the weights that were published last."""
@@ -94,6 +96,7 @@ class JobLifecycle:
             if self._learner is not None:
                 self._learner.add(harvest.experiences)
             if self._config.learner.groups != "rollouts":
+                self.forgotten += len(self._groups) == MOST_GROUPS
                 self._groups.append(harvest.group)
             self.simulations += harvest.report.simulations
             self.finished += 1

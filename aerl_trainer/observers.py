@@ -25,6 +25,7 @@ CLUSTER_S = 2.0
 class _Counters(Protocol):
     finished: int
     simulations: int
+    forgotten: int
 
 
 class RunObserver:
@@ -114,7 +115,7 @@ class RunObserver:
         self._record("search", step=step, **dataclasses.asdict(report))
         now = time.monotonic()
         if now - self._mark[0] >= RATE_WINDOW_S or self._status.simulations_per_s is None:
-            self._measure(now, step, counters.simulations)
+            self._measure(now, step, counters)
         self._show(jobs=counters.finished)
         self._look_at_cluster(step)
 
@@ -165,18 +166,19 @@ class RunObserver:
             self._record("cluster", step=step, **dataclasses.asdict(cluster))
             self._show(nodes=cluster.nodes)
 
-    def _measure(self, now: float, step: int, simulations: int) -> None:
+    def _measure(self, now: float, step: int, counters: _Counters) -> None:
         """Show and record the rates since the last time."""
         (since, simulations_before, before), stats = self._mark, self._stats()
-        self._mark = (now, simulations, stats)
+        self._mark = (now, counters.simulations, stats)
         seconds = max(now - since, 1e-9)
         inference = rates_between(before.inference, stats.inference, seconds)
-        simulations_per_s = (simulations - simulations_before) / seconds
+        simulations_per_s = (counters.simulations - simulations_before) / seconds
         self._record(
             "rates",
             step=step,
             simulations_per_s=simulations_per_s,
             restarts=stats.restarts,
+            forgotten=counters.forgotten,
             inference={} if inference is None else dataclasses.asdict(inference),
             workers=_each_worker(before.inference, stats.inference, seconds),
         )

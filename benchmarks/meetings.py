@@ -4,11 +4,12 @@ import gc
 import json
 import time
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
-from contestants import OURS, VARIANTS, Solver
+from contestants import OURS, VARIANTS, Solver, contestants, get_ready
 
 from dagsched_env import Instance
 from dagsched_env.compare import ratios
@@ -74,6 +75,39 @@ def rotated(names: Sequence[str], start: int) -> list[str]:
     """The same names from another one on."""
     start %= len(names)
     return [*names[start:], *names[:start]]
+
+
+class Pairing(NamedTuple):
+    """A meeting to come."""
+
+    number: int
+    """Decides who begins."""
+    problem: str
+    instance: Instance
+    reference: float | None
+    budget_s: float
+
+
+def meet(pairing: Pairing, seeds: int) -> Meeting:
+    """All contestants' turns on a problem."""
+    number, problem, instance, reference, budget_s = pairing
+    solvers = ready_contestants()
+    order = rotated(list(solvers), number)
+    turns = {name: take_turn(solvers[name], instance, budget_s, seeds) for name in order}
+    return Meeting(
+        problem=problem,
+        budget_s=budget_s,
+        reference=reference,
+        turns={name: turns[name] for name in solvers},
+    )
+
+
+@cache
+def ready_contestants() -> dict[str, Solver]:
+    """Those of this process."""
+    solvers = contestants()
+    get_ready(solvers)
+    return solvers
 
 
 class Record:

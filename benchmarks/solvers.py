@@ -1,7 +1,7 @@
 """All anytime solvers at equal wall time, one core each, on the frozen suites.
 
     python benchmarks/solvers.py [--quick] [--suites NAME …] [--budgets SECONDS …] [--stride N]
-        [--seeds N] [--json FILE] [--csv FILE] [--picture FILE] [--curve FILE]
+        [--seeds N] [--ray ADDRESS] [--json FILE] [--csv FILE] [--picture FILE] [--curve FILE]
 
 The contestants take turns on each problem, directly after each other, so that a busy machine
 disturbs all alike; who begins changes from problem to problem. Each has a fresh copy of the
@@ -9,7 +9,8 @@ problem, and kernels are loaded before. All schedules are validated. Of the suit
 third problem takes part, and no problem of more than 1000 tasks. With ``--json`` each finished
 problem is kept, and a second call goes on where the first one stopped. With ``--seeds`` each takes
 as many turns on a problem, and its makespan is their mean: the worst problem is then less a matter
-of chance.
+of chance. With ``--ray`` the problems are shared out to the cores of a Ray cluster, a problem with
+all its contestants to one core; then all that differs between cores cancels in the ratios.
 
 ``portfolio`` has no budget: it ends when all constructive schedulers have run. ``cp_sat`` takes
 part where OR-Tools is installed. The best known makespan of a problem is the shortest of its
@@ -19,22 +20,24 @@ published reference and of everything found here.
 import argparse
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from contest_pictures import curve, picture
-from contestants import EXACT, OURS, PORTFOLIO, contestants, get_ready
+from contestants import EXACT, OURS, PORTFOLIO, contestants
 from meetings import (
     Meeting,
+    Pairing,
     Record,
     best_known,
     best_of_rivals,
     makespans,
     mean_to_known,
+    meet,
     overruns,
-    rotated,
-    take_turn,
     with_budget,
 )
 
@@ -69,7 +72,12 @@ def entries(chosen: Sequence[str], stride: int) -> Iterator[tuple[str, Instance,
 
 
 def play(
-    record: Record, chosen: Sequence[str], budgets: Sequence[float], stride: int, seeds: int
+    record: Record,
+    chosen: Sequence[str],
+    budgets: Sequence[float],
+    stride: int,
+    seeds: int,
+    address: str | None,
 ) -> None:
     """All meetings that are not finished yet.
 
@@ -79,28 +87,25 @@ def play(
         budgets: wall times (s).
         stride: every how many-th problem.
         seeds: of each contestant on each problem.
+        address: of a Ray cluster; None plays here.
     """
-    solvers = contestants()
     pending = [
-        (i, entry, budget_s)
+        Pairing(i, *entry, budget_s)
         for i, entry in enumerate(entries(chosen, stride))
         for budget_s in budgets
         if not record.has(entry[0], budget_s)
     ]
-    if pending:
-        get_ready(solvers)
-    for i, (problem, instance, reference), budget_s in pending:
-        order = rotated(list(solvers), i)
-        turns = {name: take_turn(solvers[name], instance, budget_s, seeds) for name in order}
-        record.keep(
-            Meeting(
-                problem=problem,
-                budget_s=budget_s,
-                reference=reference,
-                turns={name: turns[name] for name in solvers},
-            )
-        )
-        print(f"{problem}, {budget_s:g} s", flush=True)
+    meeting = partial(meet, seeds=seeds)
+    with ExitStack() as stack:
+        played: Iterable[Meeting] = map(meeting, pending)
+        if pending and address is not None:
+            from aerl_trainer.runtime.spread import cluster_of
+
+            spread = stack.enter_context(cluster_of(address))
+            played = (found for _, found in spread(meeting, pending))
+        for found in played:
+            record.keep(found)
+            print(f"{found['problem']}, {found['budget_s']:g} s", flush=True)
 
 
 def row(label: str, ours: Sequence[float], theirs: Sequence[float], times: Sequence[float]) -> str:
@@ -201,6 +206,7 @@ def main() -> None:
     parser.add_argument("--budgets", type=float, nargs="+", metavar="SECONDS")
     parser.add_argument("--stride", type=int, metavar="N", help="every N-th problem only")
     parser.add_argument("--seeds", type=int, default=1, metavar="N", help="turns on each problem")
+    parser.add_argument("--ray", metavar="ADDRESS", help="of a cluster: HOST:PORT, auto, local:N")
     parser.add_argument("--json", type=Path, help="keep what is finished, and go on from there")
     parser.add_argument("--csv", type=Path, help="write one line per problem, budget, contestant")
     parser.add_argument("--picture", type=Path, help="write a PNG: profiles and mean ratios")
@@ -221,7 +227,7 @@ def main() -> None:
         record = Record(options.json, settings)
     except ValueError as error:
         parser.error(str(error))
-    play(record, options.suites, budgets, stride, options.seeds)
+    play(record, options.suites, budgets, stride, options.seeds, options.ray)
     show(record.meetings, budgets)
     if options.csv is not None:
         write_text(options.csv, to_csv(record.meetings))

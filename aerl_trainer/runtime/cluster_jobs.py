@@ -174,7 +174,8 @@ class ClusterJobs:
 class ClusterGradients:
     """Implements ``Gradients`` with the node workers of a fleet; the result does not depend on it.
 
-    While there is no node worker, the groups are graded in this process.
+    While there is no node worker, the groups are graded in this process. What has ended the fleet
+    is raised.
 
     Args:
         fleet: of node workers.
@@ -185,6 +186,7 @@ class ClusterGradients:
         self._fleet, self._here = fleet, here
 
     def __call__(self, policy: FastPolicy, work: Sequence[GroupWork]) -> list[GroupGradient]:
+        self._check()
         parts = min(len(work), PARTS_PER_CORE * self._fleet.room("gradients"))
         if parts == 0:
             return self._here(policy, work)
@@ -193,6 +195,7 @@ class ClusterGradients:
         futures = [self._fleet.submit("gradients", policy.weights, pack_work(part)) for part in cut]
         while wait(futures, LOOK_S).not_done and self._fleet.room("gradients"):
             pass
+        self._check()
         results = []
         for part, future in zip(cut, futures, strict=True):
             if future.cancel():  # no node worker is left
@@ -200,3 +203,7 @@ class ClusterGradients:
             else:
                 results += unpack_gradients(future.result(), len(part))
         return results
+
+    def _check(self) -> None:
+        if self._fleet.error is not None:
+            raise self._fleet.error

@@ -22,6 +22,10 @@ LOOK_EVERY_S = 1.0
 FRUITLESS_LOSSES = 20
 """Members that are lost in a row without one finished task, beyond as many as there ever were at
 once: then the error is ours."""
+LONGEST_START_S = 600.0
+"""Of a member, until it is ready: it may have kernels to compile."""
+MOST_LOSSES = 8
+"""Members that may be lost with one and the same task; then the task is to blame."""
 LONGEST_PAUSE_S = 60.0
 """Before a member is started again that is lost each time before it has finished a task."""
 
@@ -77,14 +81,17 @@ class _Task:
     method: str
     arguments: tuple[Any, ...]
     future: "Future[Any]"
+    losses: int = 0
+    """Members that were lost while they had it."""
 
 
 @dataclass(eq=False)
 class _Member:
     handle: Handle
     cores: int
+    heard: float
+    """When it answered last; when it was started if it has not answered yet."""
     ready: bool = False
-    heard: float = 0.0
     asked: bool = False
     tasks: dict[int, _Task] = field(default_factory=dict)
     """By the number of the attempt."""
@@ -95,10 +102,12 @@ class _Member:
 class Fleet:
     """Gives tasks to members, and gives them to others when a member is lost.
 
-    One thread of its own owns everything. A member is lost when a call fails for its death, when
-    it is no longer present, or when it has not answered a ``ping`` for ``stall_s``; then it is
-    killed, and an answer that it still gives counts no more. Where it is present again, another is
-    started in its place, which takes tasks from when it has answered ``ready``.
+    One thread of its own owns everything. A member is lost when a call fails for its death, when it
+    is no longer present, when it is not ready ten minutes after its start, or when it has not
+    answered a ``ping`` for ``stall_s``; then it is killed, and an answer that it still gives counts
+    no more. Where it is present again, another is started in its place, which takes tasks from when
+    it has answered ``ready``. A task with which one member after the other is lost ends with a
+    ``FleetError``.
 
     Args:
         members: who could work.
@@ -193,8 +202,8 @@ class Fleet:
         for name, member in list(self._members.items()):
             if name not in present:
                 self._lose(name, member, "it has left")
-            elif member.ready and now - member.heard > self._stall_s:
-                self._lose(name, member, f"it has not answered for {self._stall_s:g} s")
+            elif now - member.heard > (limit := self._stall_s if member.ready else LONGEST_START_S):
+                self._lose(name, member, f"it has not answered for {limit:g} s")
         for name, cores in present.items():
             if name not in self._members and now >= self._pause_ends.get(name, now):
                 self._start(name, cores)
@@ -204,7 +213,7 @@ class Fleet:
                 self._call(name, member, "ping", (), self._answered)
 
     def _start(self, name: str, cores: int) -> None:
-        member = _Member(self._source.start(name), cores)
+        member = _Member(self._source.start(name), cores, time.monotonic())
         self._members[name] = member
         self._most = max(self._most, len(self._members))
         self._call(name, member, "ready", (), self._answered)
@@ -281,13 +290,27 @@ class Fleet:
         self._losses[name] += 1
         pause = LOOK_EVERY_S * (2 ** min(self._losses[name], 10) - 2)
         self._pause_ends[name] = time.monotonic() + min(pause, LONGEST_PAUSE_S)
+        for task in reversed(member.tasks.values()):
+            self._take_back(task, why)
         if self._fruitless > FRUITLESS_LOSSES + self._most:
             raise FleetError(
                 f"{self._fruitless} node workers were lost in a row, the last one because {why}"
             )
-        for task in reversed(member.tasks.values()):
+
+    def _take_back(self, task: _Task, why: str) -> None:
+        """Queue it again, unless it has cost too many members."""
+        task.losses += 1
+        if task.losses < MOST_LOSSES:
+            self._requeued += 1
             self._queues[task.method].appendleft(task)
-        self._requeued += len(member.tasks)
+            return
+        with contextlib.suppress(InvalidStateError):  # nobody wants it any more
+            task.future.set_exception(
+                FleetError(
+                    f"{task.losses} node workers were lost with the same task, the last one "
+                    f"because {why}"
+                )
+            )
 
     def _end(self) -> None:
         for member in self._members.values():

@@ -92,9 +92,10 @@ def unpack_harvest(arrays: Arrays, job: SearchJob, *, network: bool) -> Harvest:
     (group,) = unpack_groups(arrays, [job.instance])
     _replay(group)
     experiences = unpack(arrays, [job.instance]) if network else []
+    report = _read_report(arrays, job)
     if network and [e.makespan for e in experiences] != group.makespans.tolist():
         raise FormatError("experiences and trajectories have different makespans")
-    return Harvest(_read_report(arrays, job), group, experiences)
+    return Harvest(report, group, experiences)
 
 
 def pack_work(work: Sequence[GroupWork]) -> Arrays:
@@ -140,6 +141,7 @@ def unpack_gradients(arrays: Arrays, groups: int) -> list[GroupGradient]:
     Raises:
         FormatError: an array is missing or of a wrong shape, or holds a number out of range.
     """
+    arrays = _own(arrays)
     gradients = read(arrays, "gradients", np.float64, (groups, N_WEIGHTS))
     spreads = read(arrays, "spreads", np.float64, (groups,))
     schedules = read(arrays, "schedules", np.int64, (groups,))
@@ -151,6 +153,8 @@ def unpack_gradients(arrays: Arrays, groups: int) -> list[GroupGradient]:
 
 
 def _own(arrays: Arrays) -> Arrays:
+    if not all(isinstance(array, np.ndarray) for array in arrays.values()):
+        raise FormatError("a parcel holds something that is no array")
     return {name: array.copy() for name, array in arrays.items()}
 
 
@@ -194,4 +198,6 @@ def _read_report(arrays: Arrays, job: SearchJob) -> SearchReport:
         raise FormatError(f"the report of a search cannot be read: {error}") from None
     if report.job_id != job.id:
         raise DAGSchedError(f"the report is of job {report.job_id}, not of {job.id}")
+    if not 0.0 < report.best_makespan < np.inf or report.simulations < 0:
+        raise FormatError("the report of a search holds a number that is out of range")
     return report

@@ -18,7 +18,7 @@ from aerl_trainer.config import local_nodes
 from aerl_trainer.runtime.supervisor import SearchPoolError
 from dagsched_env.errors import DAGSchedError, MissingExtraError
 
-__all__ = ["RayMembers", "connected", "load_ray"]
+__all__ = ["RayMembers", "connected", "load_ray", "sweep"]
 
 SPARE_THREADS = 4
 """Of a node worker, for ``ready`` and ``ping`` while tasks fill the others."""
@@ -26,6 +26,8 @@ OBJECT_STORE_BYTES = 100 * 2**20
 """Of a node of a cluster on this machine: some versions of the weights."""
 OF_THE_NODE = (SearchPoolError, OSError, MemoryError)
 """Errors of a task for which its node is to blame: another one may do better."""
+FOLDER, OWNER = "aerl-ray-", "owner"
+"""Where a cluster on this machine keeps its files, and the file with the process it belongs to."""
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
@@ -174,7 +176,9 @@ def _local_cluster(nodes: int) -> Iterator[Any]:
     from ray.cluster_utils import Cluster
 
     cores = max(1, (os.cpu_count() or 1) // nodes)
-    folder = Path(tempfile.mkdtemp(prefix="aerl-ray-"))
+    sweep(Path(tempfile.gettempdir()))
+    folder = Path(tempfile.mkdtemp(prefix=FOLDER))
+    (folder / OWNER).write_text(str(os.getpid()), encoding="utf-8")
     (folder / "ray").mkdir()
     before = os.environ.get("RAY_TMPDIR")
     os.environ["RAY_TMPDIR"] = str(folder)
@@ -197,3 +201,14 @@ def _local_cluster(nodes: int) -> Iterator[Any]:
         cluster.shutdown()
         os.environ.pop("RAY_TMPDIR") if before is None else os.environ.update(RAY_TMPDIR=before)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def sweep(place: Path) -> None:
+    """Remove the files of clusters whose process was killed."""
+    for owner in place.glob(f"{FOLDER}*/{OWNER}"):
+        with contextlib.suppress(OSError, ValueError):
+            if owner.parent.stat(follow_symlinks=False).st_uid == os.getuid():
+                try:
+                    os.kill(int(owner.read_text(encoding="utf-8")), 0)
+                except ProcessLookupError:
+                    shutil.rmtree(owner.parent, ignore_errors=True)

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any, TypeVar
@@ -24,6 +25,7 @@ class TaskWorker:
 
     def __init__(self) -> None:
         self._functions: dict[str, Callable[[Any], Any]] = {}
+        self._core = threading.Lock()
 
     def ready(self) -> int:
         """Its process."""
@@ -34,7 +36,7 @@ class TaskWorker:
         return os.getpid()
 
     def run(self, function: list[Any], item: Any) -> Any:
-        """The value of a function, which is fetched once.
+        """The value of a function, which is fetched once; one at a time.
 
         Args:
             function: a reference of Ray.
@@ -42,9 +44,10 @@ class TaskWorker:
         """
         (reference,) = function
         key = reference.hex()
-        if key not in self._functions:
-            self._functions[key] = load_ray().get(reference)
-        return self._functions[key](item)
+        with self._core:
+            if key not in self._functions:
+                self._functions[key] = load_ray().get(reference)
+            return self._functions[key](item)
 
 
 class Spread:
@@ -94,7 +97,7 @@ def cluster_of(address: str) -> Iterator[Spread]:
     """
     with connected(address):
         members = RayMembers(TaskWorker, lambda cores: ((), {}), lambda cores: 1, per_core=True)
-        # One more than it works on, so that it need not wait for the driver.
+        # One waits beside the one that it works on, so that it need not wait for the driver.
         fleet = Fleet(members, {"run": lambda cores: 2}, stall_s=STALL_S)
         with contextlib.closing(fleet):
             yield Spread(fleet)

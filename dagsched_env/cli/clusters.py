@@ -90,7 +90,8 @@ def compare_each(
         journal: of this call and earlier ones.
 
     Raises:
-        DAGSchedError: as of ``compare``; a schedule that has come back is checked once more.
+        DAGSchedError: as of ``compare``, or what has come back is not whole and valid. Makespans
+            are those of the schedules.
     """
     known = [journal.find(instance) for instance in instances]
     parts = {
@@ -100,11 +101,15 @@ def compare_each(
     }
     left = [i for i in range(len(instances)) if i not in parts]
     with cluster() if left else here() as spread:
-        for k, part in spread(partial(_one, dict(schedulers)), [instances[i] for i in left]):
+        for k, answer in spread(partial(_one, dict(schedulers)), [instances[i] for i in left]):
             instance = instances[left[k]]
-            for schedules in part.schedules.values():
-                schedules[0].validate(instance)
-            journal.add(instance, _record(part))
+            record = _record(answer) if isinstance(answer, Comparison) else {}
+            part = _read(record, instance, schedulers)
+            if part is None:
+                raise DAGSchedError(
+                    f"{instance.name}: what has come back is no comparison of {list(schedulers)}"
+                )
+            journal.add(instance, record)
             parts[left[k]] = part
             progress(len(parts) * len(schedulers), len(instances) * len(schedulers))
     return merged([parts[i] for i in range(len(instances))])

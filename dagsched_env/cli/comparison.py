@@ -26,7 +26,7 @@ from dagsched_env.comparison_page import comparison_page
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_text
-from dagsched_env.io.journal import Journal
+from dagsched_env.io.journal import Journal, digest
 from dagsched_env.render.comparison import save_comparison
 from dagsched_env.schedulers import SCHEDULERS
 from dagsched_env.solver import load_kernels
@@ -162,7 +162,12 @@ def _run(
     options = {name: getattr(arguments, name) for name in names}
     journal = Journal(
         arguments.journal,
-        {**options, "schedulers": list(schedulers), "checkpoint": str(arguments.checkpoint)},
+        {
+            **options,
+            "schedulers": list(schedulers),
+            "checkpoint": str(arguments.checkpoint),
+            "contents": digest(arguments.checkpoint) if arguments.checkpoint else "",
+        },
     )
     cluster = here if arguments.ray is None else partial(read_cluster, arguments.ray)
     return compare_each(instances, schedulers, progress, cluster=cluster, journal=journal)

@@ -8,7 +8,21 @@ from typing import Any
 from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import naming
 
-__all__ = ["Journal"]
+__all__ = ["Journal", "digest"]
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file, or of all files below a folder; empty where there is neither.
+
+    For the options of a ``Journal``: what was computed from other contents does not count.
+    """
+    files = sorted(path.rglob("*")) if path.is_dir() else [path]
+    found = hashlib.sha256()
+    for file in files:
+        if file.is_file():
+            found.update(str(file.relative_to(path)).encode())
+            found.update(hashlib.sha256(file.read_bytes()).digest())
+    return found.hexdigest() if path.exists() else ""
 
 
 class Journal:

@@ -1,6 +1,7 @@
 """Comparisons that somebody else computes, and journals of them."""
 
 import contextlib
+import dataclasses
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from dagsched_env.cli import clusters
 from dagsched_env.cli.clusters import Spread, compare_each, read_cluster
 from dagsched_env.compare import Comparison, compare
-from dagsched_env.errors import DAGSchedError, InvalidScheduleError
+from dagsched_env.errors import DAGSchedError
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.instance import Instance
 from dagsched_env.io.journal import Journal
@@ -93,15 +94,49 @@ def test_a_record_that_is_not_valid_is_made_again(
     assert found.makespans == compare(instances, SCHEDULERS).makespans
 
 
-def test_what_comes_back_is_checked(instances: list[Instance]) -> None:
-    class Wrong(Elsewhere):
-        def spread(
-            self, function: Function, instances: Sequence[Instance]
-        ) -> Iterable[tuple[int, Comparison]]:
-            yield 0, function(instances[1])
+class Answering(Elsewhere):
+    """A cluster with one answer, whatever it is asked.
 
-    with pytest.raises(InvalidScheduleError):
-        compare_each(instances, SCHEDULERS, silent, cluster=Wrong(), journal=Journal(None, {}))
+    Args:
+        answer: of the function and the instances.
+    """
+
+    def __init__(self, answer: Callable[[Function, Sequence[Instance]], Comparison]) -> None:
+        super().__init__()
+        self.answer = answer
+
+    def spread(
+        self, function: Function, instances: Sequence[Instance]
+    ) -> Iterable[tuple[int, Comparison]]:
+        yield 0, self.answer(function, instances)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda function, instances: function(instances[1]),
+        lambda function, instances: compare(instances[:1], {"heft": heft}),
+    ],
+    ids=["of_another_problem", "without_a_scheduler"],
+)
+def test_what_comes_back_is_checked(
+    instances: list[Instance], answer: Callable[[Function, Sequence[Instance]], Comparison]
+) -> None:
+    cluster = Answering(answer)
+    with pytest.raises(DAGSchedError, match="is no comparison of"):
+        compare_each(instances, SCHEDULERS, silent, cluster=cluster, journal=Journal(None, {}))
+
+
+def test_makespans_are_those_of_the_schedules(instances: list[Instance]) -> None:
+    def boast(function: Function, instances: Sequence[Instance]) -> Comparison:
+        found = function(instances[0])
+        return dataclasses.replace(found, makespans={name: [1.0] for name in found.makespans})
+
+    one = instances[:1]
+    found = compare_each(
+        one, SCHEDULERS, silent, cluster=Answering(boast), journal=Journal(None, {})
+    )
+    assert found.makespans == compare(one, SCHEDULERS).makespans
 
 
 def test_without_a_package_that_knows_clusters_there_is_a_remedy(

@@ -8,7 +8,7 @@ import pytest
 
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.instance import Instance
-from dagsched_env.io.journal import Journal
+from dagsched_env.io.journal import Journal, digest
 
 
 def problem(seed: int) -> Instance:
@@ -62,3 +62,15 @@ def test_without_a_file_nothing_is_kept() -> None:
 def test_an_error_names_the_file(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=str(tmp_path)):
         Journal(tmp_path, {})
+
+
+def test_a_digest_changes_with_any_file_below(tmp_path: Path) -> None:
+    assert digest(tmp_path / "nothing") == ""
+    (tmp_path / "run" / "last").mkdir(parents=True)
+    seen = set()
+    for name, text in [("a", "1"), ("last/b", "1"), ("last/b", "2"), ("c", "")]:
+        (tmp_path / "run" / name).write_text(text)
+        seen.add(digest(tmp_path / "run"))
+        assert digest(tmp_path / "run") in seen
+    assert len(seen) == 4
+    assert digest(tmp_path / "run" / "a") not in seen

@@ -140,6 +140,25 @@ def test_a_schedule_with_its_tasks_in_an_impossible_order_is_refused(
         parcels.unpack_harvest({**arrays, "waiting_actions": actions}, job, network=True)
 
 
+@pytest.mark.parametrize(
+    ("field", "value"), [("best_makespan", -1.0), ("best_makespan", np.inf), ("simulations", -1)]
+)
+def test_a_report_with_a_number_out_of_range_is_refused(
+    harvest: tuple[SearchJob, Harvest], field: str, value: float
+) -> None:
+    job, sent = harvest
+    report = dataclasses.replace(sent.report, **{field: value})
+    arrays = parcels.pack_harvest(sent._replace(report=report))
+    with pytest.raises(DAGSchedError, match="report of a search"):
+        parcels.unpack_harvest(arrays, job, network=True)
+
+
+def test_what_is_no_array_is_refused(harvest: tuple[SearchJob, Harvest]) -> None:
+    job, sent = harvest
+    with pytest.raises(DAGSchedError, match="no array"):
+        parcels.unpack_harvest({**parcels.pack_harvest(sent), "report": None}, job, network=True)  # type: ignore[dict-item]
+
+
 def test_the_harvest_of_another_job_is_refused(harvest: tuple[SearchJob, Harvest]) -> None:
     job, sent = harvest
     with pytest.raises(DAGSchedError, match="is of job 3, not of 4"):
@@ -279,6 +298,15 @@ def test_groups_are_graded_as_here_to_the_bit(
     site.names.clear()
     site.handles[1].lose()
     assert same(there(FastPolicy(), work), expected), "nobody is there any more"
+    fleet.close()
+
+
+def test_gradients_say_what_has_ended_the_fleet(config: Config, site: ThreadSite) -> None:
+    fleet = Fleet(site, rooms(config), stall_s=60.0)
+    fleet.error = FleetError("they keep dying")
+    there = ClusterGradients(fleet, ThreadedGradients(grader(config), 1))
+    with pytest.raises(FleetError, match="they keep dying"):
+        there(FastPolicy(), [GroupWork(problem(), None, 1)])
     fleet.close()
 
 

@@ -170,6 +170,41 @@ def test_an_error_of_a_task_is_its_result(fleets: list[Fleet]) -> None:
     assert fleet.stats().lost == 0
 
 
+def test_a_member_that_is_never_ready_has_left(
+    fleets: list[Fleet], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fleet_module, "LONGEST_START_S", 0.1)
+    site = Site("a")
+    start = site.start
+
+    def start_in_silence_at_first(name: str) -> Machine:
+        machine = start(name)
+        machine.silent = site.started[name] == 1
+        return machine
+
+    monkeypatch.setattr(site, "start", start_in_silence_at_first)
+    fleet = fleet_on(site, fleets)
+    assert fleet.submit("work", 7).result(10) == ("a", 7)
+    assert fleet.stats().lost == 1
+
+
+def test_a_task_that_kills_whoever_has_it_ends_alone(fleets: list[Fleet]) -> None:
+    site = Site("a", "b", answers=False)
+    fleet = fleet_on(site, fleets)
+    deadly, *others = [fleet.submit("work", i) for i in range(6)]
+    while not (deadly.done() and all(other.done() for other in others)):
+        for machine in list(site.machines.values()):
+            if any(arguments == (0,) for _, arguments, _ in machine.calls):
+                machine.die()
+            elif deadly.done() or len(machine.calls) == 2:
+                machine.answer()
+        time.sleep(0.002)
+    with pytest.raises(FleetError, match="8 node workers were lost with the same task"):
+        deadly.result()
+    assert [other.result()[1] for other in others] == [1, 2, 3, 4, 5]
+    assert fleet.error is None
+
+
 def test_members_that_only_die_end_the_fleet(
     fleets: list[Fleet], monkeypatch: pytest.MonkeyPatch
 ) -> None:

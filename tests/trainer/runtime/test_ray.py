@@ -17,6 +17,7 @@ import pytest
 
 from aerl_trainer.checkpoint import load
 from aerl_trainer.cli import main as aerl
+from aerl_trainer.runtime.ray_nodes import FOLDER, OWNER, sweep
 from dagsched_env import io
 from dagsched_env.cli import main as dagsched
 from helpers import ROOT
@@ -234,6 +235,16 @@ def test_without_the_package_there_is_a_remedy(tmp_path: Path) -> None:
         check=False,
     )
     assert "pip install 'aerl-ds[ray]'" in found.stderr
+
+
+def test_files_of_clusters_whose_process_is_gone_are_removed(tmp_path: Path) -> None:
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    for name, owner in [("a", str(gone.pid)), ("b", str(os.getpid())), ("c", "?")]:
+        (tmp_path / f"{FOLDER}{name}").mkdir()
+        (tmp_path / f"{FOLDER}{name}" / OWNER).write_text(owner)
+    sweep(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"{FOLDER}b", f"{FOLDER}c"]
 
 
 LOOPBACK = {"127.0.0.1", "::ffff:127.0.0.1", "::1"}
