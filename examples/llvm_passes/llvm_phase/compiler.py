@@ -8,6 +8,7 @@ import contextlib
 import hashlib
 import os
 import selectors
+import signal
 import subprocess
 import sys
 import time
@@ -199,9 +200,11 @@ class Compiler:
                     worker.ask(job, self._seconds)
                     selector.register(worker.answers, selectors.EVENT_READ, worker)
                 first = min(key.data.deadline for key in selector.get_map().values())
-                ready = {key.data for key, _ in selector.select(max(0.0, first - time.monotonic()))}
+                now = time.monotonic()
+                ready = {key.data for key, _ in selector.select(max(0.0, first - now))}
                 for worker in [key.data for key in selector.get_map().values()]:
-                    late = time.monotonic() >= worker.deadline
+                    # Late is who has not answered after its time: this process may be slow, too.
+                    late = worker not in ready and worker.deadline <= now
                     if worker in ready or late:
                         selector.unregister(worker.answers)
                         answer = None if late else worker.receive()
@@ -291,9 +294,11 @@ class _Worker:
         self._start()
 
     def stop(self) -> None:
-        """End the process."""
-        self._process.kill()
-        self._process.wait()
+        """End the process, and those that it has started."""
+        if self._process.returncode is None:  # else the number may be that of another process
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
         for stream in (self._requests, self.answers):
             with contextlib.suppress(BrokenPipeError):
                 stream.close()

@@ -1,15 +1,17 @@
 """LLVM in worker processes: what passes do, what is remembered, and what a crash costs."""
 
 import os
+import select
 import signal
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from dagsched_env import DAGSchedError
 from llvm_phase.backends import BACKENDS, canonical
-from llvm_phase.compiler import Compiler, CompilerError, PassError
+from llvm_phase.compiler import Compiler, CompilerError, PassError, _Worker
 from llvm_phase.passes import ALL, O3, OZ, STANDARD, resolve
 from llvm_phase.programs import Program, load, split
 
@@ -111,8 +113,59 @@ def test_a_dead_worker_costs_one_pass(own: Compiler, small: list[Program]) -> No
 def test_a_pass_that_takes_too_long_is_lost(compiler: Compiler, small: list[Program]) -> None:
     with Compiler(compiler.backend) as patient:
         state = patient.load(small[0].ir)
-    with Compiler(compiler.backend, seconds=1e-6) as hasty, pytest.raises(PassError):
-        hasty.apply(state, "sroa")
+    with Compiler(compiler.backend, seconds=0.05) as hasty:
+        os.kill(hasty._workers[0]._process.pid, signal.SIGSTOP)
+        with pytest.raises(PassError):
+            hasty.apply(state, "sroa")
+
+
+def test_an_answer_counts_where_the_parent_reads_it_late(
+    compiler: Compiler, small: list[Program], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds, ask = 0.01, _Worker.ask
+
+    def slow(worker, job, limit):
+        ask(worker, job, limit)
+        assert select.select([worker.answers], [], [], 60)[0]
+        time.sleep(limit)
+
+    monkeypatch.setattr(_Worker, "ask", slow)
+    with Compiler(compiler.backend, seconds=seconds) as busy:
+        state = busy.load(small[0].ir)
+        assert busy.apply(state, "sroa").size < state.size
+        assert busy.counters.failures == 0
+
+
+def running(pid: int) -> bool:
+    """Whether a process is there, and no zombie."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] not in "ZX"
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are found in /proc")
+def test_a_pass_that_hangs_in_opt_ends_with_its_worker(
+    tmp_path: Path, small: list[Program], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted = tmp_path / "pid"
+    fake = tmp_path / "opt"
+    fake.write_text(
+        '#!/bin/sh\ncase "$*" in *-passes=dce*) echo $$ >'
+        f" '{noted}.new'; mv '{noted}.new' '{noted}'; exec sleep 300;; esac\nexec cat\n"
+    )
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    with Compiler("opt") as own:
+        state = own.load(small[0].ir)
+        own._seconds = 2.0
+        with pytest.raises(PassError):
+            own.apply(state, "dce")
+        deadline = time.monotonic() + 10
+        while running(int(noted.read_text())) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert not running(int(noted.read_text()))
 
 
 def test_a_crash_of_llvm_is_survived(own: Compiler, small: list[Program]) -> None:
