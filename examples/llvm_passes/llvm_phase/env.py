@@ -14,8 +14,9 @@ from dagsched_env.rewards import RewardFn
 from llvm_phase import programs as own_programs
 from llvm_phase import rewards, tokens
 from llvm_phase.compiler import Compiler, PassError, State
-from llvm_phase.passes import OZ, resolve
+from llvm_phase.passes import resolve
 from llvm_phase.programs import Program
+from llvm_phase.tasks import oz_size
 
 __all__ = ["HORIZON", "LLVMPhaseEnv"]
 
@@ -34,8 +35,10 @@ class LLVMPhaseEnv(gymnasium.Env[Observation, np.int64]):
     sizes ``initial``, ``oz`` and ``instructions``, ``vs_oz`` (size / size after −Oz), the ``pass``
     (None at the start), whether it ``changed`` the module, and ``failure``.
 
-    A pass that kills LLVM, or never ends, costs the episode: it is truncated with reward 0, and
-    ``info["failure"]`` is True.
+    A pass that kills LLVM, or never ends, costs the episode: it is truncated, and
+    ``info["failure"]`` is True. The reward is that of a last pass which changes nothing: 0 with
+    ``"size"``, and with the rewards of the last pass what the present size is worth. So it pays no
+    more to kill LLVM than to end the episode there.
 
     Args:
         programs: what episodes are about; by default those of this example that are learned from.
@@ -111,7 +114,7 @@ class LLVMPhaseEnv(gymnasium.Env[Observation, np.int64]):
         """Begin an episode with a random program, or with ``options["program"]``, a name.
 
         Raises:
-            DAGSchedError: no program has that name.
+            DAGSchedError: no program has that name, or −Oz is lost on it.
         """
         super().reset(seed=seed)
         names = [*self._programs]
@@ -121,7 +124,7 @@ class LLVMPhaseEnv(gymnasium.Env[Observation, np.int64]):
         self._name = name
         self._state = self.compiler.load(self._programs[name].ir, name)
         self._initial = self._state.size
-        self._oz = self.compiler.apply(self._state, OZ).size
+        self._oz = oz_size(self.compiler, self._state, name)
         self._actions, self._over = [], False
         return self._observation(), self._info(None, changed=False)
 
@@ -137,17 +140,16 @@ class LLVMPhaseEnv(gymnasium.Env[Observation, np.int64]):
             raise DAGSchedError(f"action {action} is not in 0..{len(self.passes) - 1}")
         before, name = self._state, self.passes[int(action)]
         self._actions.append(int(action))
+        failure = False
         try:
             self._state = self.compiler.apply(before, name)
         except PassError:
-            self._over = True
-            info = {**self._info(name, changed=False), "failure": True}
-            return self._observation(), 0.0, False, True, info
-        self._over = len(self._actions) == self.horizon
+            failure = True
+        self._over = failure or len(self._actions) == self.horizon
         sizes = (before.size, self._state.size, self._initial, self._oz)
         reward = float(self._reward(rewards.transition(*sizes, terminated=self._over)))
-        info = self._info(name, changed=self._state is not before)
-        return self._observation(), reward, self._over, False, info
+        info = {**self._info(name, changed=self._state is not before), "failure": failure}
+        return self._observation(), reward, self._over and not failure, failure, info
 
     def clone(self) -> "LLVMPhaseEnv":
         """An environment in the same state, which goes its own way; the compiler is shared."""

@@ -61,11 +61,9 @@ class _Writer:
         for row in rows:
             task, before = self.tasks[row], self.states[row]
             self.actions[row, step], self.mask[row, step] = actions[row], True
-            state = new.get(row, before)
-            if state is None:  # the pass is lost, and with it the rest of the episode
-                self.going[row] = False
-                continue
-            over = row not in new or step + 1 == self.policy.horizon
+            # Where a pass is lost, the rest of the episode is, too: it ends at the present size.
+            state = new.get(row) or before
+            over = new.get(row) is None or step + 1 == self.policy.horizon
             transition = rewards.transition(
                 before.size, state.size, task.initial.size, task.oz, terminated=over
             )

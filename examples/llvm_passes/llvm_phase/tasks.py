@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from llvm_phase.compiler import Compiler, PassError, State
+from llvm_phase.compiler import Compiler, CompilerError, PassError, State
 from llvm_phase.passes import OZ
 from llvm_phase.programs import Program
 
-__all__ = ["Played", "Task", "make_tasks", "play"]
+__all__ = ["Played", "Task", "make_tasks", "oz_size", "play"]
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,11 @@ class Task:
 
     def value(self, state: State) -> float:
         """(c_0 − c) / max(c_0 − c_Oz, 1): the return of an episode that ends in a state."""
-        return (self.initial.size - state.size) / max(self.initial.size - self.oz, 1)
+        return self.value_of(state.size)
+
+    def value_of(self, size: int) -> float:
+        """The same of a number of instructions."""
+        return (self.initial.size - size) / max(self.initial.size - self.oz, 1)
 
 
 @dataclass(frozen=True)
@@ -40,13 +44,27 @@ def make_tasks(compiler: Compiler, programs: Sequence[Program]) -> list[Task]:
     """The tasks of programs.
 
     Raises:
-        CompilerError: a program is not IR.
+        CompilerError: a program is not IR, or −Oz is lost on it.
     """
     tasks = []
     for program in programs:
         initial = compiler.load(program.ir, program.name)
-        tasks.append(Task(program.name, initial, compiler.apply(initial, OZ).size))
+        tasks.append(Task(program.name, initial, oz_size(compiler, initial, program.name)))
     return tasks
+
+
+def oz_size(compiler: Compiler, initial: State, name: str) -> int:
+    """Instructions of a program after −Oz.
+
+    Raises:
+        CompilerError: −Oz is lost on it; names the program.
+    """
+    try:
+        return compiler.apply(initial, OZ).size
+    except PassError:
+        raise CompilerError(
+            f"{name}: −Oz kills LLVM, takes too long, or makes the program too large; leave it out"
+        ) from None
 
 
 def play(compiler: Compiler, task: Task, passes: Sequence[str]) -> Played:

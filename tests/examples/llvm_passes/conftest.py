@@ -1,10 +1,10 @@
 """One compiler for the tests of this folder; those that need LLVM skip where there is none."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
-from llvm_phase.compiler import Compiler, CompilerError
+from llvm_phase.compiler import Compiler, CompilerError, State
 from llvm_phase.programs import Program
 
 
@@ -16,6 +16,26 @@ def compiler() -> Iterator[Compiler]:
         pytest.skip(f"no LLVM: {error}")
     with shared:
         yield shared
+
+
+class LossyCompiler(Compiler):
+    """Loses some passes, as if LLVM died of them."""
+
+    lost: frozenset[str] = frozenset()
+
+    def apply_many(self, jobs: Sequence[tuple[State, str]]) -> list[State | None]:
+        results = super().apply_many(jobs)
+        return [
+            None if name in self.lost else after
+            for (_, name), after in zip(jobs, results, strict=True)
+        ]
+
+
+@pytest.fixture
+def lossy(compiler: Compiler) -> Iterator[LossyCompiler]:
+    """A compiler that loses the passes in ``lost``."""
+    with LossyCompiler(compiler.backend) as made:
+        yield made
 
 
 @pytest.fixture(scope="session")

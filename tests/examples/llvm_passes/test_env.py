@@ -13,7 +13,7 @@ from dagsched_env import DAGSchedError
 from dagsched_env import rewards as shared
 from dagsched_env.rewards import Reduction
 from llvm_phase import rewards
-from llvm_phase.compiler import Compiler
+from llvm_phase.compiler import Compiler, CompilerError
 from llvm_phase.env import LLVMPhaseEnv
 from llvm_phase.programs import Program
 
@@ -106,6 +106,31 @@ def test_a_crash_costs_the_episode(compiler: Compiler, small: list[Program]) -> 
             env.step(1)
         env.reset(options={"program": "two"})
         assert not env.step(0)[3]
+
+
+@pytest.mark.parametrize("reward", [*rewards.REWARDS, Reduction("log", step_penalty=0.1)])
+def test_a_crash_earns_what_the_end_would(lossy, small: list[Program], reward) -> None:
+    def last_reward(*, horizon: int, lost: tuple[str, ...] = ()) -> float:
+        env = LLVMPhaseEnv(
+            small, passes=PASSES, reward=reward, horizon=horizon, token_length=0, compiler=lossy
+        )
+        env.reset(options={"program": "four"})
+        env.step(1)
+        lossy.lost = frozenset(lost)
+        _, earned, terminated, truncated, info = env.step(1)
+        assert (terminated, truncated, info["failure"]) == (not lost, bool(lost), bool(lost))
+        return earned
+
+    ended = last_reward(horizon=2)  # the second dce has nothing to do
+    assert last_reward(horizon=5, lost=("dce",)) == pytest.approx(ended)
+    assert reward != "scaled_reduction" or ended < -1
+
+
+def test_a_program_that_oz_is_lost_on_begins_no_episode(lossy, small: list[Program]) -> None:
+    env = LLVMPhaseEnv(small, passes=PASSES, token_length=0, compiler=lossy)
+    lossy.lost = frozenset(["default<Oz>"])
+    with pytest.raises(CompilerError, match=r"^one: −Oz kills LLVM"):
+        env.reset(options={"program": "one"})
 
 
 def test_rewards_are_those_of_the_scheduling_environment() -> None:

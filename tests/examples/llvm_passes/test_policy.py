@@ -11,6 +11,7 @@ from llvm_phase.compiler import Compiler
 from llvm_phase.env import LLVMPhaseEnv
 from llvm_phase.policy import STEP_FEATURES, PassPolicy, PolicyConfig, step_features
 from llvm_phase.programs import Program
+from llvm_phase.rewards import REWARDS
 from llvm_phase.rollouts import Rollout, replayed, sample
 from llvm_phase.tasks import Task, make_tasks
 
@@ -181,6 +182,10 @@ def test_a_lost_pass_ends_a_sequence(compiler: Compiler, small: list[Program]) -
         lone = make_tasks(own, small[:1])
         own._workers[0]._process.kill()
         own._workers[0]._process.wait()
-        played = replayed(make_policy(), own, lone, [0], PASSES, [[0, 1, 2]])
+        scaled = REWARDS["scaled_reduction"]
+        played = replayed(make_policy(), own, lone, [0], PASSES, [[0, 1, 2]], scaled)
     assert played.sequences.mask.sum() == 1
     assert played.values[0] == 0.0
+    # What the program as it is would have earned at the end.
+    excess = lone[0].initial.size / lone[0].oz - 1
+    assert played.sequences.rewards.sum() == pytest.approx(-2 * excess - 1)

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llvm_phase.compiler import Compiler
-from llvm_phase.evaluation import Row, geometric_mean
+from llvm_phase.compiler import Compiler, CompilerError
+from llvm_phase.evaluation import Row, _o3, geometric_mean
 from llvm_phase.programs import Program
 from llvm_phase.search import Found, Searcher, changed, found, greedy, random_search
 from llvm_phase.tasks import make_tasks, play
@@ -60,6 +60,17 @@ def test_a_searcher_gets_no_worse(compiler: Compiler, small: list[Program]) -> N
     searcher.add(Found(9.0, (1,)))
     searcher.add(Found(9.0, (1,)))
     assert [one.value for one in searcher.best].count(9.0) == 1
+
+
+def test_what_is_lost_on_the_levels_of_llvm(lossy, small: list[Program]) -> None:
+    task = make_tasks(lossy, small)[0]
+    assert task.value_of(task.oz) == 1.0
+    assert _o3(lossy, task) > 0
+    lossy.lost = frozenset(["default<O3>"])
+    assert _o3(lossy, task) == 0.0
+    lossy.lost = frozenset(["default<Oz>"])
+    with pytest.raises(CompilerError, match=r"^one: −Oz kills LLVM"):
+        make_tasks(lossy, small)
 
 
 @settings(max_examples=50)
