@@ -2,7 +2,8 @@
 
     python examples/tsp/train.py [--minutes 10] [--mode rollout|multi-start|both]
 
-The last line is JSON: ``{"gap": …, "gap_multi_start": …}``; see README.md.
+The last line is JSON: ``{"gap": …, "gap_multi_start": …}``; see README.md. Ctrl-C ends it with a
+checkpoint, and without the evaluation.
 """
 
 import dataclasses
@@ -39,7 +40,7 @@ def run(
     points: Literal["uniform", "gaussian"] = "uniform",
     test: Path = TEST_SET,
     resume: bool = False,
-) -> dict[str, float | None]:
+) -> dict[str, float | None] | None:
     """Train the attention model on random points, and compare its tours with optimal ones.
 
     Args:
@@ -50,37 +51,41 @@ def run(
         seed: of all randomness.
         points: distribution of the points to train on.
         test: sets of points in the text format; where they have no tours, LKH makes them.
-        resume: go on with the runs that are there.
+        resume: go on with the runs that are there, with the same options but for minutes.
+
+    Returns:
+        What the last line says; None where a signal has ended the training.
     """
     modes = MODES if mode == "both" else (mode,)
     found = read_tours(test)
     judged = TestSet.of(found)
     results: dict[str, dict[str, Any]] = {}
-    with stop_on_signals() as stop:
-        for name in modes:
-            settings = settings_of(
-                name,
-                size=found.points.shape[1],
-                minutes=minutes / len(modes),
-                seed=seed,
-                points=points,
-            )
-            directory = RunDirectory(run_dir / name)
-            again = resume and directory.holds_run
+    for name in modes:
+        settings = settings_of(
+            name,
+            size=found.points.shape[1],
+            minutes=minutes / len(modes),
+            seed=seed,
+            points=points,
+        )
+        directory = RunDirectory(run_dir / name)
+        again = resume and directory.holds_run
+        with stop_on_signals() as stop:
             trained = train(settings, directory, judged, stop, resume=again)
-            plain = gaps(trained.policy, judged)
-            turned = gaps(trained.policy, judged, augment=True)
-            results[name] = {
-                "gap": plain.one,
-                "gap_best_start": plain.best,
-                "gap_augmented": turned.best,
-                "steps": trained.steps,
-                "cpu_s": trained.cpu_s,
-                "settings": dataclasses.asdict(settings),
-            }
-            print(_summary(name, results[name]), flush=True)
-            if stop.requested:
-                break
+        if trained.interrupted:
+            print("stopped; go on with the same options and  --resume", flush=True)
+            return None
+        plain = gaps(trained.policy, judged)
+        turned = gaps(trained.policy, judged, augment=True)
+        results[name] = {
+            "gap": plain.one,
+            "gap_best_start": plain.best,
+            "gap_augmented": turned.best,
+            "steps": trained.steps,
+            "cpu_s": trained.cpu_s,
+            "settings": dataclasses.asdict(settings),
+        }
+        print(_summary(name, results[name]), flush=True)
     write_text(run_dir / "results.json", json.dumps(results, indent=2) + "\n")
     draw_curves(run_dir / "gap_over_time.png", {m: run_dir / m / "metrics.jsonl" for m in results})
     few = judged.points[:PICTURES]
@@ -108,12 +113,15 @@ def _summary(name: str, result: dict[str, Any]) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns 0, or 2 after a one-line error on stderr, or 130 (Ctrl-C)."""
     try:
-        print(json.dumps(tyro.cli(run, prog="train.py", args=argv)))
+        answer = tyro.cli(run, prog="train.py", args=argv)
     except (DAGSchedError, OSError) as error:
         print(f"train.py: error: {' '.join(str(error).split())}", file=sys.stderr)
         return EXIT_ERROR
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
+    if answer is None:
+        return EXIT_INTERRUPTED
+    print(json.dumps(answer))
     return 0
 
 

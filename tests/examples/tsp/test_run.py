@@ -3,6 +3,8 @@
 import dataclasses
 import importlib.util
 import json
+import os
+import signal
 import subprocess
 import sys
 
@@ -238,6 +240,28 @@ def test_evaluate_writes_tours_of_the_points_it_is_given(smoke, tmp_path, capsys
     lengths = np.linalg.norm(legs - np.roll(legs, -1, axis=1), axis=2).sum(axis=1)
     optimal = [optimal_length(one) for one in points]
     assert 1 - 1e-9 <= (lengths / optimal).mean() < 1.05
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_saves_and_leaves_without_the_evaluation(tmp_path, monkeypatch, capsys, number):
+    main = script("train")
+    names = main.__globals__
+    train = names["train"]
+
+    def signalled(*args, **options):
+        os.kill(os.getpid(), number)
+        return train(*args, **options)
+
+    monkeypatch.setitem(names, "train", signalled)
+    monkeypatch.setitem(names, "gaps", lambda *args, **options: pytest.fail("it is evaluated"))
+    monkeypatch.chdir(tmp_path)
+    write_tours(tmp_path / "few.txt", TourSet(*(part[:2] for part in committed_set())))
+    assert main(["--test=few.txt", "--run-dir=run"]) == 130
+    assert capsys.readouterr().out.splitlines()[-1].startswith("stopped; go on with the same")
+    # The other mode is not begun.
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["rollout"]
+    last = tmp_path / "run" / "rollout" / "checkpoints" / "last"
+    assert checkpoint.load(last).state["cpu_s"] == 0
 
 
 @pytest.mark.parametrize(
