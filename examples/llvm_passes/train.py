@@ -56,7 +56,7 @@ def run(settings: Settings, console: Console) -> int:
         write_text(folder.config_file, tomli_w.dumps(as_plain(settings)))
         learn(training)
         if training.interrupted:
-            console.print(f"stopped; go on with  --resume --run-dir {folder.path}")
+            console.print("stopped; go on with the same options and  --resume")
             return EXIT_INTERRUPTED
         rows = evaluate(settings, training.policy, compiler, training.passes, test, len(train))
     report(folder, rows, [task.name for task in test], console)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from aerl_trainer.baselines.ppo import PPOConfig
 from aerl_trainer.config.checks import require
+from dagsched_env.rewards import Reduction, RewardFn
 from llvm_phase.backends import BACKENDS
 from llvm_phase.policy import PolicyConfig
 from llvm_phase.rewards import REWARDS
@@ -35,6 +36,12 @@ class Settings:
     """The actions: 42 passes, or all 119."""
     reward: str = "size"
     """What PPO is paid: size, reduction, log_ratio or scaled_reduction."""
+    step_penalty: float = Reduction.step_penalty
+    """Of all rewards but size: what each pass costs, ≥ 0."""
+    threshold: float | None = Reduction.threshold
+    """Of all rewards but size: above it only the share ``leak`` of the rest is paid."""
+    leak: float = Reduction.leak
+    """Of a reward with a threshold, in [0, 1]; 0 pays no more than the threshold."""
     horizon: int = 45
     """Most passes in a sequence."""
     backend: str = "auto"
@@ -66,8 +73,28 @@ class Settings:
         require(self.search_share + self.warm_share <= 1, "the shares must not exceed 1 together")
         require(self.seed >= 0, "seed must not be negative")
         require(self.reward in REWARDS, f"reward is one of {', '.join(REWARDS)}")
+        self.reward_function()  # raises where an option does not suit it
         backends = ("auto", *BACKENDS)
         require(self.backend in backends, f"backend is one of {', '.join(backends)}")
+
+    def reward_function(self) -> RewardFn:
+        """The reward with its options.
+
+        Raises:
+            DAGSchedError: an option is out of its range, or does not apply to this reward.
+        """
+        reward = REWARDS[self.reward]
+        options = {name: getattr(self, name) for name in ("step_penalty", "threshold", "leak")}
+        if isinstance(reward, Reduction):
+            return dataclasses.replace(reward, **options)
+        for name, value in options.items():
+            takes = ", ".join(n for n, r in REWARDS.items() if isinstance(r, Reduction))
+            require(
+                value == getattr(Reduction, name),
+                f"{name} does not apply to the reward {self.reward}: leave it out, or choose one "
+                f"of {takes}",
+            )
+        return reward
 
 
 def as_plain(settings: Settings) -> dict[str, Any]:

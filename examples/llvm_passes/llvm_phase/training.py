@@ -4,10 +4,10 @@ import json
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from tokenizers import Tokenizer
 
 from aerl_trainer import checkpoint, seeding
 from aerl_trainer.baselines.best_sequences import BestSequences
@@ -15,16 +15,19 @@ from aerl_trainer.baselines.ppo import PPO
 from aerl_trainer.checkpoint import Checkpoint, CheckpointError
 from aerl_trainer.reporting import MetricsLog, RunDirectory
 from aerl_trainer.stored import stored
-from dagsched_env.errors import DAGSchedError
+from dagsched_env.errors import DAGSchedError, FormatError, MissingExtraError
 from dagsched_env.io.atomic import write_text
-from llvm_phase import rewards, tokens
+from llvm_phase import tokens
 from llvm_phase.compiler import Compiler
 from llvm_phase.passes import resolve
 from llvm_phase.policy import STEP_FEATURES, PassPolicy
 from llvm_phase.rollouts import replayed, sample
 from llvm_phase.search import Found, Searcher
-from llvm_phase.settings import Settings
+from llvm_phase.settings import Settings, as_plain
 from llvm_phase.tasks import Task
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 __all__ = ["Training", "learn_tokens"]
 
@@ -35,16 +38,23 @@ REPLAY_STEPS = 2
 """Steps of self-imitation after each update."""
 HELD_OUT_SAMPLES = 4
 """Of each held-out program, for the curve; nothing is chosen by them."""
+MAY_CHANGE = frozenset(("minutes", "run_dir", "workers"))
+"""Settings that a resumed run may have otherwise: its time, its place and its processes."""
 
 Say = Callable[[str], object]
 
 
-def learn_tokens(run: RunDirectory, train: list[Task]) -> Tokenizer:
+def learn_tokens(run: RunDirectory, train: list[Task]) -> "Tokenizer":
     """The tokenizer of a run: read where it has one, else learned from the training programs.
 
     Raises:
         DAGSchedError: the file cannot be read.
+        MissingExtraError: the package ``tokenizers`` is not installed.
     """
+    try:
+        from tokenizers import Tokenizer
+    except ImportError:
+        raise MissingExtraError("tokenizers", "llvm") from None
     path = run.path / "tokenizer.json"
     if not path.exists():
         write_text(path, tokens.train(task.initial.ir for task in train).to_str())
@@ -107,7 +117,7 @@ class Training:
             "features": ((settings.horizon, STEP_FEATURES), np.float32),
         }
         self.best = BestSequences(inputs, settings.horizon, capacity=256, slack=0.01)
-        self._reward = rewards.resolve(settings.reward)
+        self._reward = settings.reward_function()
         self._say = say
         self._before = 0.0
         self._start = self._cpu()
@@ -266,6 +276,7 @@ class Training:
             tensors=self.ppo.tensors(),
             arrays=self.best.replay.state_arrays(),
             state={
+                "settings": as_plain(self.settings),
                 "iteration": self.iteration,
                 "rounds": self.rounds,
                 "warm_steps": self.warm_steps,
@@ -277,16 +288,30 @@ class Training:
         self._saved = self._cpu()
 
     def restore(self) -> None:
-        """Go on from the checkpoint of the run.
+        """Go on from the checkpoint of the run, with the same settings but for ``MAY_CHANGE``.
 
         Raises:
             DAGSchedError: there is none, or it is damaged, or of other settings.
         """
         saved = checkpoint.load(self.place)
         try:
+            before = stored(saved.state, "settings", dict)
+        except FormatError as error:
+            raise CheckpointError(f"{self.place}: {error}") from None
+        self._check_settings(before)
+        try:
             self._take(saved)
         except (TypeError, ValueError, KeyError) as error:
             raise CheckpointError(f"{self.place}: {json.dumps(str(error))}") from None
+
+    def _check_settings(self, before: dict[str, Any]) -> None:
+        now = json.loads(json.dumps(as_plain(self.settings)))  # as it comes back from a file
+        for name in sorted((before.keys() | now.keys()) - MAY_CHANGE):
+            if before.get(name) != now.get(name):
+                raise DAGSchedError(
+                    f"{self.run.path}: the run has {name} = {before.get(name)!r}, not "
+                    f"{now.get(name)!r}: keep it, or choose another directory"
+                )
 
     def _take(self, saved: Checkpoint) -> None:
         state = saved.state
