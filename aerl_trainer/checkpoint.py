@@ -6,6 +6,9 @@ generation. So at every moment either ``<name>`` or ``.<name>.old`` is complete.
 write; one that reads at the moment of a replacement may get an error, and a complete checkpoint on
 the next try.
 
+A link at one of these names, or at that of the older generation, makes way like a directory: it is
+never followed by what writes, and what it names stays as it is.
+
 Everything in it is checked before it is used: ``state.json`` holds a digest of each other file and
 one of its own contents, and ``take`` compares tensors with those that are expected.
 """
@@ -101,8 +104,8 @@ def save(
     fresh, old = _siblings(directory)
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
-        if old.exists() and not directory.exists():
-            old.rename(directory)  # the last save was cut off between its two renames
+        if old.is_dir() and not directory.is_dir():
+            put_back(directory)  # the last save was cut off between its two renames
         _put_away(old, previous)
         _remove(fresh)
         fresh.mkdir()
@@ -110,7 +113,7 @@ def save(
             with naming(directory / name):
                 write_new(fresh / name, content)
         _sync_directory(fresh)
-        if directory.exists():
+        if os.path.lexists(directory):
             directory.rename(old)
         fresh.rename(directory)
         _sync_directory(directory.parent)
@@ -118,7 +121,8 @@ def save(
     except OSError as error:
         with contextlib.suppress(OSError):
             _remove(fresh)
-        raise CheckpointError(f"{error.filename or directory}: {error.strerror}") from None
+        what = error.strerror or error
+        raise CheckpointError(f"{error.filename or directory}: {what}") from None
 
 
 def load(directory: Path, groups: Collection[str] | None = None) -> Checkpoint:
@@ -362,13 +366,14 @@ def _read(path: Path) -> bytes:
     except FileNotFoundError:
         raise CheckpointError(f"{path}: missing") from None
     except OSError as error:
-        raise CheckpointError(f"{path}: {error.strerror}") from None
+        raise CheckpointError(f"{path}: {error.strerror or error}") from None
 
 
 def _read_checked(path: Path, size: int, digest: str) -> bytes:
     content = _read(path)
     if len(content) != size:
-        raise CheckpointError(f"{path}: truncated: {len(content)} bytes of {size}")
+        what = "truncated" if len(content) < size else "too long"
+        raise CheckpointError(f"{path}: {what}: {len(content)} bytes instead of {size}")
     if _digest(content) != digest:
         raise CheckpointError(f"{path}: altered: its digest is not the one in {MANIFEST}")
     return content
@@ -383,14 +388,24 @@ def _sync_directory(path: Path) -> None:
 
 
 def _put_away(old: Path, previous: Path | None) -> None:
-    """End of a replacement: what was replaced becomes the older generation, or is removed."""
-    if previous is None:
-        _remove(old)
-    elif old.exists():
+    """End of a replacement: what was replaced becomes the older generation, or is removed.
+
+    A link or a file is no generation to keep.
+    """
+    if previous is not None and _is_folder(old):
         _remove(previous)
         old.rename(previous)
+    else:
+        _remove(old)
 
 
-def _remove(directory: Path) -> None:
-    if directory.exists():
-        shutil.rmtree(directory)
+def _remove(place: Path) -> None:
+    """Remove what is there; of a link not what it names."""
+    if _is_folder(place):
+        shutil.rmtree(place)
+    else:
+        place.unlink(missing_ok=True)
+
+
+def _is_folder(place: Path) -> bool:
+    return place.is_dir() and not place.is_symlink()

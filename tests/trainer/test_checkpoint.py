@@ -127,15 +127,16 @@ def test_damaged_files_are_named(tmp_path: Path, name: str) -> None:
     whole = (directory / name).read_bytes()
     damages = {
         "truncated": whole[: len(whole) // 2],
+        "too long": whole + b" \0",
         "altered": whole[:-1] + bytes([whole[-1] ^ 1]),
     }
     if name == "state.json":
         damages["altered"] = whole.replace(b'"step": 12', b'"step": 13')
-    for damage in damages.values():
-        (directory / name).write_bytes(damage)
+    for damage, content in damages.items():
+        (directory / name).write_bytes(content)
         with pytest.raises(CheckpointError) as caught:
             checkpoint.load(directory)
-        assert re.match(f"{directory / name}: (truncated|altered)", str(caught.value))
+        assert re.match(f"{directory / name}: ({damage}|truncated)", str(caught.value))
         assert "\n" not in str(caught.value)
     (directory / name).unlink()
     with pytest.raises(CheckpointError) as caught:
@@ -311,6 +312,63 @@ def test_failed_save_keeps_the_old_one(tmp_path: Path, monkeypatch: pytest.Monke
         assert checkpoint.load(tmp_path / "last").state["version"] == 1
     save(tmp_path / "last", 3)
     assert checkpoint.load(tmp_path / "last").state["version"] == 3
+
+
+@pytest.mark.parametrize("names", ["checkpoint", "file", "nothing"])
+@pytest.mark.parametrize("link", ["last", "previous", ".last.new", ".last.old"])
+@pytest.mark.parametrize("keep", [True, False])
+def test_a_link_makes_way_and_is_not_followed(
+    tmp_path: Path, link: str, names: str, keep: bool
+) -> None:
+    """At any of the four names; what it names stays as it is, and counts for no generation."""
+    folder, elsewhere = tmp_path / "checkpoints", tmp_path / "elsewhere"
+    last, previous = folder / "last", folder / "previous"
+    for version in range(2):
+        save(last, version, previous if keep else None)
+    if names == "checkpoint":
+        save(elsewhere, 7)
+    elif names == "file":
+        elsewhere.write_text("kept")
+    before = sorted((path.name, path.read_bytes()) for path in files_of(elsewhere))
+    if (folder / link).exists():
+        shutil.rmtree(folder / link)
+    (folder / link).symlink_to(elsewhere)
+    for version in range(2, 4):
+        save(last, version, previous if keep else None)
+        assert checkpoint.load(last).state["version"] == version
+        assert sorted((path.name, path.read_bytes()) for path in files_of(elsewhere)) == before
+    left = {"last", "previous"} if keep or link == "previous" else {"last"}
+    assert {path.name for path in folder.iterdir()} == left
+    if keep:
+        assert checkpoint.load(previous).state["version"] == 2
+    assert [path for path in folder.iterdir() if path.is_symlink()] == (
+        [] if keep or link != "previous" else [previous]
+    )
+
+
+def files_of(path: Path) -> list[Path]:
+    return list(path.iterdir()) if path.is_dir() else [path] if path.exists() else []
+
+
+def test_what_a_cut_off_save_moved_aside_takes_the_place_of_a_broken_link(tmp_path: Path) -> None:
+    last, aside, previous, _ = checkpoint.generations(tmp_path)
+    save(aside, 1)
+    last.symlink_to(tmp_path / "nowhere")
+    assert checkpoint.load(last).state["version"] == 1
+    save(last, 2, previous)
+    assert [checkpoint.load(path).state["version"] for path in (last, previous)] == [2, 1]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["last", "previous"]
+
+
+def test_an_error_without_a_number_says_what_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: Path) -> None:
+        raise OSError("out of order")
+
+    monkeypatch.setattr(checkpoint, "_sync_directory", refuse)
+    with pytest.raises(CheckpointError, match=r"last: out of order$"):
+        save(tmp_path / "last")
 
 
 # -- kills ---------------------------------------------------------------------------------------
