@@ -1,6 +1,7 @@
 """One process at a time has a run: a lock that the kernel frees however its holder ends."""
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -23,12 +24,13 @@ def held(path: Path) -> Iterator[None]:
 
     Raises:
         DAGSchedError: another holder has it; the message names its process, its machine and the
-            time since when. Or the file cannot be made.
+            time since when. Or the file cannot be made, or is a link, which is not followed.
     """
     try:
         descriptor = _lock(path)
     except OSError as error:
-        raise DAGSchedError(f"{path}: {error.strerror}") from None
+        what = "is a link: remove it" if error.errno == errno.ELOOP else error.strerror
+        raise DAGSchedError(f"{path}: {what}") from None
     try:
         _sign(descriptor, path)
         yield
@@ -40,7 +42,7 @@ def held(path: Path) -> Iterator[None]:
 def _lock(path: Path) -> int:
     """Descriptor of the locked file, which child processes do not inherit."""
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if _is_at(path, descriptor):
@@ -61,7 +63,7 @@ def _lock(path: Path) -> int:
 def _is_at(path: Path, descriptor: int) -> bool:
     """Whether the open file still has its name."""
     try:
-        return os.path.samestat(os.stat(path), os.fstat(descriptor))
+        return os.path.samestat(os.lstat(path), os.fstat(descriptor))
     except FileNotFoundError:
         return False
 

@@ -123,6 +123,19 @@ def test_a_full_disk_is_reported_with_the_file(
     assert not path.exists()
 
 
+@pytest.mark.parametrize("names", ["a file", "nothing"])
+def test_a_link_is_refused_and_not_followed(tmp_path: Path, names: str) -> None:
+    target, path = tmp_path / "target", tmp_path / "run.lock"
+    if names == "a file":
+        target.write_text("kept")
+    path.symlink_to(target)
+    with pytest.raises(DAGSchedError, match=rf"^{path}: is a link: remove it$"), held(path):
+        pass
+    assert path.is_symlink()
+    assert target.exists() == (names == "a file")
+    assert not target.exists() or target.read_text() == "kept"
+
+
 def test_a_file_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "run.lock").mkdir()
     with (
