@@ -44,6 +44,8 @@ FILES = (COMPUTATION, COMMUNICATION, BANDWIDTH, INVERSE, LATENCY, SCHEDULE)
 
 EDGE_HEADER = ["from", "to", "data"]
 SCHEDULE_HEADER = ["task", "processor", "start", "finish"]
+MARK = "\ufeff"
+"""The byte order mark, which is no part of a text that begins with it."""
 
 Row = tuple[str, list[str]]
 """Place of a line, for messages, and its cells."""
@@ -157,11 +159,16 @@ def dump(instance: Instance, schedule: Schedule | None = None) -> dict[str, str]
 
     Raises:
         DAGSchedError: a name has a control character or too many letters, or the label is empty
-            text.
+            text or begins with a byte order mark.
     """
     check_names(instance, "CSV", longest=csv.field_size_limit())
     if instance.name == "":
         raise DAGSchedError("CSV cannot tell an empty name from none: use None")
+    if instance.name and instance.name.startswith(MARK):  # the first cell: readers would drop it
+        raise DAGSchedError(
+            f"CSV cannot carry the name {instance.name!r}, which begins with a byte order mark: "
+            "rename it, or write own JSON"
+        )
     p, tasks = instance.processor_names, instance.task_names
     costs = zip(tasks, instance.comp, strict=True)
     edges = zip(instance.edges.tolist(), instance.data, strict=True)

@@ -1,7 +1,8 @@
 """Names that a spreadsheet would take for formulas, with an apostrophe before them.
 
 A spreadsheet computes a cell that begins with ``=``, ``+``, ``-`` or ``@``, and a formula can send
-data away or start programs. In some countries a semicolon ends a cell, too.
+data away or start programs. In some countries a semicolon ends a cell, too. A byte order mark is
+not seen, and may be dropped by who reads the cell.
 """
 
 import re
@@ -10,7 +11,7 @@ from dagsched_env.instance import Instance
 
 __all__ = ["quoted", "with_quoted_names"]
 
-FORMULA = re.compile(r"(?:^|(?<=;))(?=[=+\-@＝＋－＠'])")
+FORMULA = re.compile(r"(?:^|(?<=;))(?=[=+\-@＝＋－＠'\ufeff])")
 """Where an apostrophe is put; also before another one, so that names stay distinct."""
 
 

@@ -15,8 +15,11 @@ from dagsched_env.instance import Instance
 from dagsched_env.io.spreadsheets import quoted
 from dagsched_env.schedulers import heft
 
-FORMULAS = ["=1+1", "+x", "-x", "@SUM(A1)", "＝1", "a;=1", "'=1", "''", "plain", "a=b"]
-BEGINNINGS = tuple("=+-@＝＋－＠")
+FORMULAS = [
+    *("=1+1", "+x", "-x", "@SUM(A1)", "＝1", "a;=1", "'=1", "''", "plain", "a=b"),
+    *("\ufeff=1+1", "'\ufeff", "a;\ufeff=1", "\ufeff\ufeff-x", "a\ufeff"),
+]
+BEGINNINGS = tuple("=+-@＝＋－＠\ufeff")
 
 
 def problem() -> Instance:
@@ -56,7 +59,22 @@ def test_safe_tables_have_no_formulas(tmp_path: Path) -> None:
     assert again.fingerprint == problem().fingerprint
 
 
-@given(st.lists(st.text("=+-@';ab", max_size=5), unique=True))
+@pytest.mark.parametrize("name", ["\ufeff=1+1", "\ufeff", "\ufeff\ufeffa"])
+def test_a_file_does_not_begin_with_a_mark_that_readers_drop(tmp_path: Path, name: str) -> None:
+    """The label is the first cell of a table; names elsewhere are exact."""
+    labelled = Instance([[1.0]], [], [], name=name)
+    with pytest.raises(DAGSchedError, match="begins with a byte order mark: rename it"):
+        io.save(labelled, tmp_path / "a.csv")
+    assert not (tmp_path / "a.csv").exists()
+    io.save(labelled, tmp_path / "a.csv", safe=True)
+    assert io.load(tmp_path / "a.csv").name == f"'{name}"
+    assert (tmp_path / "a.csv" / "computation.csv").read_text("utf-8").startswith("'")
+    elsewhere = Instance([[1.0]], [], [], task_names=[name], processor_names=[name])
+    io.save(elsewhere, tmp_path / "b.csv", schedule=heft(elsewhere))
+    assert io.load(tmp_path / "b.csv") == elsewhere
+
+
+@given(st.lists(st.text("=+-@';ab\ufeff", max_size=5), unique=True))
 def test_quoted_names_stay_distinct(names: list[str]) -> None:
     assert len(set(map(quoted, names))) == len(names)
     assert not any(part.startswith(BEGINNINGS) for x in names for part in quoted(x).split(";"))
@@ -74,7 +92,7 @@ def test_safe_on_the_command_line(
         "dagsched: error: a.dot: safe names are for CSV alone"
     )
     assert main(["compare", "a.json", "--schedulers", "heft", "--csv", "t.csv", "--safe"]) == 0
-    assert "\n'=1+1,10,2,1,heft," in Path("t.csv").read_text(encoding="utf-8")
+    assert f"\n'=1+1,{len(FORMULAS)},2,1,heft," in Path("t.csv").read_text(encoding="utf-8")
     assert main(["compare", "a.json", "--schedulers", "heft", "--safe"]) == 2
     assert "--safe is for the table of --csv" in capsys.readouterr().err
 
