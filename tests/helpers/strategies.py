@@ -1,4 +1,4 @@
-"""Hypothesis strategies: small random problems with everything that can go wrong in them."""
+"""Hypothesis strategies: small random problems, and names, with all that can go wrong in them."""
 
 import numpy as np
 from hypothesis import strategies as st
@@ -8,6 +8,26 @@ from dagsched_env.instance import Instance
 
 whole_costs = st.integers(0, 12).map(float)  # many ties and zeros
 real_costs = st.just(0.0) | st.floats(1e-6, 100)  # makespan / CP_MIN stays finite
+
+HOSTILE = (
+    "",
+    "_x",
+    "/",
+    "$",
+    "$\\frac{",
+    "</script><script>alert(1)</script>",
+    "<b>&amp;",
+    "two\nlines",
+    "\x00\x1b[31m",
+    "\ud800",
+    "\u202eright to left",
+    "\ufeff=1+1",
+    "名前",
+    "😀" * 3,
+    "%s {0} @DATA@",
+    "-->",
+)
+"""Names that pages, pictures and tables may take for something else."""
 
 
 @st.composite

@@ -2,10 +2,14 @@
 
 import dataclasses
 import html
+from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as example_settings
+from hypothesis import strategies as st
 
 from aerl_trainer import config as settings
 from aerl_trainer.config import Config, SearchConfig
@@ -19,6 +23,7 @@ from aerl_trainer.reporting import (
 )
 from dagsched_env.instance import Instance
 from dagsched_env.schedulers import cpop, fastest_node, heft
+from helpers.strategies import HOSTILE
 
 EVIL = "<script>alert('&amp;')</script>"
 VOID = {"meta", "img"}
@@ -32,6 +37,7 @@ class Page(HTMLParser):
         self.open: list[str] = []
         self.tags: list[str] = []
         self.links: list[str] = []
+        self.attributes: set[str] = set()
         self.text: list[str] = []
         self.feed(text)
         self.close()
@@ -39,6 +45,7 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
+        self.attributes |= {key for key, _ in attrs}
         self.links += [value or "" for key, value in attrs if "src" in key or "href" in key]
         if tag not in VOID:
             self.open.append(tag)
@@ -66,17 +73,30 @@ def directory(tmp_path: Path) -> RunDirectory:
     return run
 
 
-def section() -> Section:
+def section(
+    name: str = EVIL,
+    tasks: Sequence[str] = (EVIL, "b", "c"),
+    processors: Sequence[str] = ("P0", "P1"),
+    makers: Sequence[str] = ("HEFT", "policy, one pass", "trained search"),
+    title: str = EVIL,
+) -> Section:
     costs = [[2.0, 3.0], [4.0, 1.0], [3.0, 3.0]]
-    instance = Instance(costs, [(0, 1), (0, 2)], [1.0, 1.0], name=EVIL, task_names=[EVIL, "b", "c"])
-    makers = {"HEFT": heft, "policy, one pass": cpop, "trained search": fastest_node}
+    instance = Instance(
+        costs,
+        [(0, 1), (0, 2)],
+        [1.0, 1.0],
+        name=name,
+        task_names=tasks,
+        processor_names=processors,
+    )
+    makers = dict(zip(makers, (heft, cpop, fastest_node), strict=True))
     schedules = {name: maker(instance) for name, maker in makers.items()}
     rows = [
         EvaluationRow("heft", None, 1.0, 1.08, 0, 40, 0, 0.0712),
-        EvaluationRow("best_single", EVIL, 0.98, 1.06, 30, 1, 9, 0.1),
+        EvaluationRow("best_single", title, 0.98, 1.06, 30, 1, 9, 0.1),
     ]
     examples = [Example(f"{what} gain", instance, schedules) for what in ("largest", "smallest")]
-    return Section(f"test {EVIL}", rows, examples)
+    return Section(f"test {title}", rows, examples)
 
 
 def test_page_is_well_formed_and_needs_nothing_else(directory: RunDirectory) -> None:
@@ -103,6 +123,51 @@ def test_all_text_is_escaped(directory: RunDirectory) -> None:
     words = " ".join(Page(text).text)
     assert words.count("<b>&run") >= 2
     assert f"test {EVIL}" in words
+
+
+KINDS = ["a_1", "a_2", "b_3"]
+ANY_TEXT = st.sampled_from(HOSTILE) | st.text(max_size=60)
+
+
+@example_settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    name=ANY_TEXT,
+    tasks=st.lists(ANY_TEXT, min_size=3, max_size=3, unique=True),
+    processors=st.lists(ANY_TEXT, min_size=2, max_size=2, unique=True),
+    makers=st.lists(ANY_TEXT, min_size=3, max_size=3, unique=True),
+    other=ANY_TEXT,
+)
+def test_no_name_becomes_an_element_of_the_page(
+    directory: RunDirectory,
+    name: str,
+    tasks: list[str],
+    processors: list[str],
+    makers: list[str],
+    other: str,
+) -> None:
+    """Its elements are those that it has with harmless names, with kinds of tasks or without."""
+    pages = []
+    for sections in (
+        [section(name, tasks, processors, makers, other)],
+        [section("harmless", names, title="harmless") for names in (["0", "1", "2"], KINDS)],
+    ):
+        directory.note("command", [sections[0].title])
+        write_report(directory, Config(), 120, sections)
+        pages.append(Page(directory.report.read_text(encoding="utf-8")))
+    page, harmless = pages
+    assert set(page.tags) <= set(harmless.tags)
+    assert page.attributes <= harmless.attributes
+    assert page.links == harmless.links
+    assert page.tags.count("script") == 1
+
+
+@pytest.mark.parametrize("letter", ["0", "a_", "<", "\n"])
+def test_giant_names_are_clipped(directory: RunDirectory, letter: str) -> None:
+    giant = letter * 1_000_000
+    shown = section(giant, [giant + end for end in "12x"], [giant, "P"])
+    write_report(directory, Config(), 120, [shown])
+    Page(text := directory.report.read_text(encoding="utf-8"))
+    assert len(text) < 500_000
 
 
 def test_page_shows_figures_and_makespans(directory: RunDirectory) -> None:
