@@ -18,7 +18,7 @@ from aerl_trainer.nn.network import Network
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.policy.files import load_weights
 from aerl_trainer.policy.shipped import find_weights
-from aerl_trainer.stored import stored
+from aerl_trainer.stored import share, stored
 from dagsched_env.errors import DAGSchedError
 
 __all__ = [
@@ -111,7 +111,7 @@ def _read(source: Path) -> Trained:
         like = {"weights": torch.from_numpy(FastPolicy().weights)}
         fast = FastPolicy(take(saved, "policy", like)["weights"].numpy())
         network = _network(config, saved) if config.learner.network else None
-        return Policy(fast, network, config, stored(saved.state, "rollout_weight", float))
+        return Policy(fast, network, config, share(saved.state, "rollout_weight"))
     except DAGSchedError as error:
         raise CheckpointError(f"{source}: not the checkpoint of a run: {error}") from None
 

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from dagsched_env.errors import FormatError
 
-__all__ = ["stored"]
+__all__ = ["share", "stored"]
 
 Value = TypeVar("Value", int, float, str, dict[str, Any], list[Any])
 
@@ -42,3 +42,15 @@ def stored(record: Mapping[str, Any], key: str, kind: type[Value]) -> Value:
     if not fits:
         raise FormatError(f"{key!r} is {reprlib.repr(value)}, not {KINDS[kind]}")
     return value  # type: ignore[no-any-return]
+
+
+def share(record: Mapping[str, Any], key: str) -> float:
+    """The value of a key, a number in [0, 1].
+
+    Raises:
+        FormatError: the key is missing, or its value is no such number.
+    """
+    value = stored(record, key, float)
+    if value > 1:
+        raise FormatError(f"{key!r} is {value!r}, not a number in [0, 1]")
+    return value

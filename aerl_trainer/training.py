@@ -33,7 +33,7 @@ from aerl_trainer.runtime.harvest import JobPool, LocalJobs
 from aerl_trainer.runtime.pool import LockstepPool
 from aerl_trainer.runtime.process_pool import ProcessPool
 from aerl_trainer.runtime.ray_run import node_workers
-from aerl_trainer.stored import stored
+from aerl_trainer.stored import share, stored
 from aerl_trainer.validator import Validator
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.sources import Draw
@@ -264,6 +264,7 @@ class _Run:
 
     def _restore(self, saved: Checkpoint) -> None:
         state = saved.state
+        share(state, "rollout_weight")  # is computed here, and read by what uses the policy
         self.policy = FastPolicy(
             take(saved, "policy", _tensors({"weights": self.policy.weights}))["weights"].numpy()
         )

@@ -401,6 +401,26 @@ def test_a_failed_resume_changes_no_file(
     assert run(tmp_path / "run", with_steps(lockstep_config(**first), 7), resume=True)[0].steps == 7
 
 
+@pytest.mark.parametrize("weight", [1.5, -0.1, "1", None, True])
+def test_a_rollout_weight_is_a_share(
+    reference: tuple[TrainingResult, RunDirectory], tmp_path: Path, weight: object
+) -> None:
+    """Of a checkpoint that somebody has made up, with the right digests."""
+    path = tmp_path / "run"
+    shutil.copytree(reference[1].path, path)
+    for name in ("last", "previous", "best"):
+        saved = checkpoint.load(path / "checkpoints" / name)
+        state = {**saved.state, "rollout_weight": weight}
+        checkpoint.save(
+            path / "checkpoints" / name, tensors=saved.tensors, arrays=saved.arrays, state=state
+        )
+    for read in (load_policy, lambda path: run(path, lockstep_config(), resume=True)):
+        with pytest.raises(
+            checkpoint.CheckpointError, match=r"last: .*'rollout_weight' is .*, not a"
+        ):
+            read(path)
+
+
 def test_a_disk_that_is_full_at_any_file_costs_no_more_than_the_steps_since_the_last_save(
     reference: tuple[TrainingResult, RunDirectory],
     tmp_path: Path,
