@@ -17,7 +17,7 @@ from aerl_trainer.config import Config, ConfigError
 from aerl_trainer.curriculum import Curriculum
 from aerl_trainer.generations import NO_BEST, Generations, better, read_best, to_go_on
 from aerl_trainer.interruption import Stop
-from aerl_trainer.observers import RunObserver
+from aerl_trainer.observers import RunObserver, open_log
 from aerl_trainer.problems import Problems
 from aerl_trainer.records import SAMPLES, EvalReport, PolicyReport
 from aerl_trainer.reporting import RunDirectory
@@ -66,9 +66,13 @@ class AttentionRun:
             stack: closes them.
             messages: to show first.
         """
-        self.directory.record(settings.to_dict(self.config))
-        stats = LockstepPool(self.config).stats
-        self.observer = stack.enter_context(RunObserver(self.config, self.directory, stats))
+        config, directory = self.config, self.directory
+        log = None
+        if self._earlier_s is not None:  # before the settings: a resume that fails changes nothing
+            log = stack.enter_context(open_log(directory, self.steps))
+        directory.record(settings.to_dict(config))
+        observer = RunObserver(config, directory, LockstepPool(config).stats, log)
+        self.observer = stack.enter_context(observer)
         for message in filter(None, [*messages, self.problems.summary]):
             self.observer.say(message)
         if self._earlier_s is not None:

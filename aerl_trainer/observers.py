@@ -13,7 +13,7 @@ from aerl_trainer.records import EvalReport, PolicyReport, SearchReport, TrainRe
 from aerl_trainer.reporting import MetricsLog, Progress, RunDirectory, Status
 from aerl_trainer.runtime.pool import PoolStats
 
-__all__ = ["RunObserver"]
+__all__ = ["RunObserver", "open_log"]
 
 RATE_WINDOW_S = 10.0
 """Simulations per second and the figures of inference are those of about this long."""
@@ -35,14 +35,19 @@ class RunObserver:
         config: of the run.
         directory: where to record.
         stats: reads the totals of inference.
+        log: of a run that goes on; None opens one at the first record.
     """
 
     def __init__(
-        self, config: Config, directory: RunDirectory, stats: Callable[[], PoolStats]
+        self,
+        config: Config,
+        directory: RunDirectory,
+        stats: Callable[[], PoolStats],
+        log: MetricsLog | None = None,
     ) -> None:
         self._config, self._directory, self._stats = config, directory, stats
         self._progress = Progress(60.0 * config.run.minutes, f"AERL-DS {directory.path.name}")
-        self._log: MetricsLog | None = None
+        self._log = log
         self._status = Status(levels=len(config.curriculum.levels))
         self._started = time.monotonic()
         self._earlier_s = 0.0
@@ -59,7 +64,7 @@ class RunObserver:
     def resume(
         self, step: int, time_s: float, level: int, counters: _Counters | None = None
     ) -> None:
-        """Continue the clock, the counters and the records of an earlier part of the run.
+        """Continue the clock and the counters of an earlier part of the run.
 
         Args:
             step: learner steps so far.
@@ -72,7 +77,6 @@ class RunObserver:
             self._mark = (self._started, counters.simulations, self._mark[2])
             self._show(jobs=counters.finished)
         self._show(step=step, level=level)
-        self._log = self._open_log(step)
 
     def __enter__(self) -> "RunObserver":
         self._progress.__enter__()
@@ -192,7 +196,7 @@ class RunObserver:
     def _record(self, kind: str, *, step: int, **values: object) -> None:
         with self._lock:
             if self._log is None:
-                self._log = self._open_log(None)
+                self._log = open_log(self._directory)
             self._log.write(kind, step=step, time_s=self.elapsed_s, **values)
 
     def _show(self, **changes: object) -> None:
@@ -200,9 +204,18 @@ class RunObserver:
             self._status = dataclasses.replace(self._status, **changes)  # type: ignore[arg-type]
             self._progress.update(self._status)
 
-    def _open_log(self, purge_step: int | None) -> MetricsLog:
-        directory = self._directory
-        return MetricsLog(directory.metrics_file, directory.tensorboard, purge_step=purge_step)
+
+def open_log(directory: RunDirectory, purge_step: int | None = None) -> MetricsLog:
+    """The records of a run.
+
+    Args:
+        directory: of the run.
+        purge_step: see ``MetricsLog``.
+
+    Raises:
+        DAGSchedError: a file cannot be opened; as of ``MetricsLog``.
+    """
+    return MetricsLog(directory.metrics_file, directory.tensorboard, purge_step=purge_step)
 
 
 def _each_worker(

@@ -23,7 +23,7 @@ from aerl_trainer.learning.policy_gradient import PolicyGradient
 from aerl_trainer.learning.ranking import rank_rewards
 from aerl_trainer.lifecycle import JobLifecycle, LifecycleThread
 from aerl_trainer.nn.evaluator import TorchEvaluator
-from aerl_trainer.observers import RunObserver
+from aerl_trainer.observers import RunObserver, open_log
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.problems import Problems
 from aerl_trainer.records import SearchReport, TrainingResult
@@ -149,8 +149,12 @@ class _Run:
             self.pool = _make_pool(config, directory, self.problems)
             stack.callback(self.pool.close)
         self.lifecycle.search_with(self.pool)
+        log = None
+        if self._earlier_s is not None:  # before the settings: a resume that fails changes nothing
+            log = stack.enter_context(open_log(directory, self.steps))
         directory.record(settings.to_dict(config))
-        self.observer = stack.enter_context(RunObserver(config, directory, self.pool.stats))
+        observer = RunObserver(config, directory, self.pool.stats, log)
+        self.observer = stack.enter_context(observer)
         for message in filter(None, [*messages, self.problems.summary]):
             self.observer.say(message)
         if self._earlier_s is not None:

@@ -380,6 +380,7 @@ def contents(path: Path) -> dict[str, tuple[bytes, int]]:
         ({"replay": {"capacity": 16}}, "its replay.capacity is 32, and cannot change"),
         ({"curriculum": {"levels": [{**LEVELS[0], "threshold": 2.0}]}}, "the run is on level 1"),
         ({"run": {"actors": 2}}, "no more shared memory"),
+        ({"run": {"minutes": 4.0}}, r"metrics\.jsonl: Is a directory"),
     ],
 )
 def test_a_failed_resume_changes_no_file(
@@ -388,8 +389,12 @@ def test_a_failed_resume_changes_no_file(
     """Whether the settings are the reason or the machine; and the run can go on afterwards."""
     first = {"learner": {"network": False}} if "learner" in changes else {}
     _, directory = run(tmp_path / "run", with_steps(lockstep_config(**first), 6))
+    metrics = directory.metrics_file
+    if "minutes" in changes.get("run", {}):
+        metrics.rename(tmp_path / "metrics.jsonl")
+        metrics.mkdir()
     before = contents(directory.path)
-    if "run" in changes:
+    if "actors" in changes.get("run", {}):
 
         def full(*_: object) -> None:
             raise DAGSchedError("no more shared memory")
@@ -398,7 +403,24 @@ def test_a_failed_resume_changes_no_file(
     with pytest.raises(DAGSchedError, match=message):
         run(tmp_path / "run", with_steps(lockstep_config(**changes), 8), resume=True)
     assert contents(directory.path) == before
+    if metrics.is_dir():
+        metrics.rmdir()
+        (tmp_path / "metrics.jsonl").rename(metrics)
     assert run(tmp_path / "run", with_steps(lockstep_config(**first), 7), resume=True)[0].steps == 7
+
+
+def test_a_last_checkpoint_that_is_a_link_makes_way(tmp_path: Path) -> None:
+    """What it names is read, and stays as it is."""
+    _, directory = run(tmp_path / "run", with_steps(lockstep_config(), 6))
+    last = directory.checkpoints / "last"
+    elsewhere = last.rename(tmp_path / "elsewhere")
+    last.symlink_to(elsewhere)
+    before = contents(elsewhere)
+    for steps in (7, 8):
+        result, _ = run(tmp_path / "run", with_steps(lockstep_config(), steps), resume=True)
+        assert result.steps == state_of(directory).state["learner"]["steps"] == steps
+    assert contents(elsewhere) == before
+    assert not [path for path in directory.checkpoints.iterdir() if path.is_symlink()]
 
 
 @pytest.mark.parametrize("weight", [1.5, -0.1, "1", None, True])
