@@ -203,6 +203,22 @@ def test_processes_have_room_for_the_largest_problem(tmp_path: Path) -> None:
         train(lambda rng: problem(seed=int(rng.integers(99))), tmp_path / "b", config=config)
 
 
+def test_problems_may_grow_in_processors_and_edges_in_mid_run(tmp_path: Path) -> None:
+    """Of a function, which states the largest number of tasks alone."""
+    drawn = []
+
+    def draw(rng: np.random.Generator) -> Instance:
+        drawn.append(1)
+        n, p = 9, 2 + len(drawn) // 2
+        pairs = [(u, v) for v in range(n) for u in range(v)][: 2 * len(drawn)]
+        return Instance(rng.uniform(1, 9, (n, p)), pairs, rng.uniform(0, 5, len(pairs)))
+
+    draw.max_tasks = 9  # type: ignore[attr-defined]
+    config = small_config(**TINY, run={**STEPS, "actors": 1, "max_steps": 8})
+    assert train(draw, tmp_path / "run", config=config).steps == 8
+    assert len(drawn) > 18, "the last ones have all edges, and many processors"
+
+
 @pytest.mark.parametrize(
     ("source", "message"), [(3, "int is no source of problems"), ([None], "NoneType is no source")]
 )

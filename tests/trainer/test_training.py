@@ -1,6 +1,7 @@
 """Whole runs: reproducible, resumable, and not to be stopped by the death of an actor."""
 
 import dataclasses
+import itertools
 import json
 import multiprocessing
 import os
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -443,6 +445,23 @@ def test_a_rollout_weight_is_a_share(
             read(path)
 
 
+def test_a_clock_that_is_set_back_does_not_matter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor that it is, over and over: times are those of a clock that only goes on."""
+    clock = itertools.count(2e9, -3600)
+    monkeypatch.setattr("time.time", lambda: next(clock))
+    _, directory = run(tmp_path / "run", with_steps(lockstep_config(), 3))
+    run(tmp_path / "run", with_steps(lockstep_config(), 6), resume=True)
+    assert next(clock) < 2e9 - 10 * 3600
+    found = read_metrics(directory.metrics_file)
+    times = [record["time_s"] for record in found]
+    assert [r["step"] for r in found if r["kind"] == "train"] == [1, 2, 3, 4, 5, 6]
+    assert times[0] >= 0
+    assert times == sorted(times)
+    assert times[-1] < 600
+
+
 def test_a_disk_that_is_full_at_any_file_costs_no_more_than_the_steps_since_the_last_save(
     reference: tuple[TrainingResult, RunDirectory],
     tmp_path: Path,
@@ -616,7 +635,7 @@ def with_a_terminal() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("with_a_terminal")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_saves_and_leaves_and_the_run_goes_on(
     tmp_path: Path, number: signal.Signals
 ) -> None:
@@ -664,6 +683,30 @@ def test_a_second_ctrl_c_does_not_wait() -> None:
     assert stop.requested
     with pytest.raises(KeyboardInterrupt):
         stop(signal.SIGINT, None)
+
+
+def test_two_ctrl_c_in_a_row_end_a_training_at_once(tmp_path: Path) -> None:
+    """Nothing of it is left but its directory, and the run can be resumed."""
+    path = tmp_path / "run"
+    endless = set_flags(small_config(run={"actors": 1, "max_steps": 0}))
+    with start(path, *endless) as process:
+        wait_for_steps(path, 3, process)
+        children = children_of(process.pid)
+        began = time.monotonic()
+        for _ in range(2):
+            os.killpg(process.pid, signal.SIGINT)
+            time.sleep(0.02)  # two at a time would count as one
+        output, _ = process.communicate(timeout=60)
+    assert process.returncode == 130, output
+    assert time.monotonic() - began < 20
+    assert "Traceback" not in output
+    assert "resource_tracker" not in output
+    assert len(children) >= 2
+    eventually(lambda: not any(map(is_running, children)), "the end of the children")
+    assert shared_memory_of(process.pid) == []
+    assert not (path / "run.lock").exists()
+    config = with_steps(settings.load(path / "config.toml"), 2)
+    assert run(path, config, resume=True)[0].steps >= 2
 
 
 def test_a_run_that_ended_before_its_first_checkpoint_begins_again(

@@ -32,6 +32,7 @@ from aerl_trainer.search.shared_tree import SharedTree
 from aerl_trainer.search.tree import BROKEN, OUTCOME, ROOT, SIMS_DONE, WRITER, TreeArrays
 from aerl_trainer.solver import solve
 from dagsched_env.errors import DAGSchedError
+from dagsched_env.instance import Instance
 from dagsched_env.schedulers import SCHEDULERS
 from helpers import TESTS
 from helpers.faults import check_finished, kill
@@ -438,6 +439,22 @@ def test_a_problem_that_is_too_large_is_refused() -> None:
         with pytest.raises(DAGSchedError, match=r"15 tasks, but .* room for 5: .* max_tasks"):
             pool.submit(SearchJob(0, problem(15, 3), 0), 1.0)
         assert pool.free == CONFIG.run.trees_in_flight
+
+
+@pytest.mark.parametrize("backend", ["prior", "server"])
+def test_problems_may_come_with_more_processors_and_edges_than_before(backend: str) -> None:
+    """Only the number of tasks has a limit that is set at the start."""
+    n = 15
+    pairs = [(u, v) for v in range(n) for u in range(v)]
+    dense = Instance(np.ones((n, 40)), pairs, np.ones(len(pairs)))
+    with pool_of(max_tasks=n, backend=backend) as pool:
+        for number, instance in enumerate([problem(6, 2), dense, problem(6, 2)]):
+            pool.submit(SearchJob(number, instance, seed=number), 1.0)
+            finished = next_finished(pool)
+            check_finished(finished, CONFIG)
+            finished.tree.incumbent(instance.n_tasks, algorithm="pool").validate(instance)
+            pool.release(finished)
+        assert pool.stats().restarts == 0
 
 
 AFTER_WARM_UP = """
