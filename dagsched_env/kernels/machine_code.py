@@ -6,6 +6,7 @@ what cannot be read is compiled again, and what cannot be written is compiled by
 """
 
 import contextlib
+import itertools
 import os
 import secrets
 import stat
@@ -15,11 +16,18 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 __all__ = ["keep", "keep_in_temporary_directory"]
 
 CONFIG: Any = numba.config
+
+# Numba numbers the functions that a process compiles from 1 on, and two inner functions of one
+# name, such as those of np.sort and np.argsort, differ in machine code by this number alone. Where
+# code of several processes comes together from disk, one would be called for the other and write
+# where it should not. Here each process begins somewhere else.
+FunctionIdentity._unique_ids = itertools.count(secrets.randbits(48))
 
 
 class _Files(IndexDataCacheFile):

@@ -238,3 +238,46 @@ def test_without_compilation_nothing_is_kept(
     source(tmp_path)
     assert fresh(tmp_path).total(INTEGERS) == 6
     assert not list(tmp_path.rglob("*.nb*"))
+
+
+SORTS = """
+import sys, numpy as np
+from numba.core.bytecode import FunctionIdentity
+from dagsched_env.kernels.jit import kernel
+
+@kernel
+def in_order(values):
+    return np.sort(values)
+
+@kernel
+def order(values):
+    return np.argsort(values)
+
+def main(skipped, *names):
+    for _ in range(int(skipped)):  # functions that the process has compiled before
+        next(FunctionIdentity._unique_ids)
+    for name in names:
+        print(*globals()[name](np.array([3.0, 1.0, 2.0])).astype(int), end=";")
+"""
+
+
+def test_inner_functions_of_one_name_are_not_taken_for_each_other(tmp_path: Path) -> None:
+    """Each kernel is compiled by another process; then one process calls both.
+
+    Without numbers of its own for each process the last line gave garbage: three functions more in
+    one of them, and both have an inner function of the same number.
+    """
+    (tmp_path / "sorts.py").write_text(SORTS)
+
+    def sorts(skipped: int, *names: str) -> str:
+        return subprocess.run(
+            [sys.executable, "-c", f"import sorts; sorts.main({skipped}, *{names})"],
+            env=os.environ | {"PYTHONPATH": os.pathsep.join((str(tmp_path), str(ROOT)))},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout
+
+    assert sorts(0, "in_order") == "1 2 3;"
+    assert sorts(3, "order") == "1 2 0;"
+    assert sorts(0, "in_order", "order") == "1 2 3;1 2 0;"
