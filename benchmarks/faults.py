@@ -4,11 +4,13 @@
         [--directory runs/faults] [--jobs 1]
 
 Each fault begins a small run in a directory of its own and strikes it once, at a random moment.
-Then the run goes on: a training is resumed, a solve repeated. What counts:
+Then the run goes on: a training is resumed, a solve repeated. Some trainings have a network, some
+draw problems of many sizes, so that the largest one changes in mid-run. What counts:
 
   lost        the run does not come to its end, or its checkpoint or schedule cannot be read
-  leftovers   processes, shared memory, temporary files
+  leftovers   processes, shared memory, temporary files, or a change to what a link names
   tracebacks  in what the run prints or its processes log; noise of multiprocessing counts, too
+  exit codes  others than those that the documents name
 
 Every fault is a line of --record; a second call with this file makes the missing ones only. The
 directory of a fault that left something wrong stays. Faults are of these kinds, in turn:
@@ -26,12 +28,24 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from fault_kinds import (
+    EXIT_ERROR,
+    HUP,
+    INT,
+    INTERPRETER_S,
+    KILL,
+    KINDS,
+    SET_ASIDE,
+    Kind,
+    Run,
+    command_of,
+)
 
 from aerl_trainer.policies import load_policy
 from dagsched_env.errors import DAGSchedError
@@ -48,153 +62,20 @@ SMALL = """
     validator.interval=4 validator.instances=3 validator.fresh_instances=30
 """
 NETWORK = "learner.network=true network.width=8 network.layers=1 inference.backend=server"
-NETWORK_SHARE = 0.3
-TRAIN = "train --run-dir run --instances family:cholesky?tiles=3 --actors 2 --minutes 5 --set"
+ALIKE = "--instances family:cholesky?tiles=3"
+NETWORK_SHARE, MIXTURE_SHARE = 0.3, 0.3
+"""Of trainings: those with a network, and those on the default mixture, of many sizes."""
+TRAIN = "train --run-dir run --actors 2 --minutes 5"
 SOLVE = "solve montage --actors 3 --simulations 2000 --checkpoint none --out schedule.json"
 RESUME = "train --resume --run-dir run"
 STARTED_S = 1.0
-"""Until then Python itself starts, and answers Ctrl-C with a traceback of its own."""
+"""Most kinds strike from then on, the others before."""
 PATIENCE_S = 400.0
 """A run that takes longer hangs."""
 TRACEBACK = re.compile(r"Traceback|Exception ignored|Fatal Python|leaked|resource_tracker")
 OF_TORCH = "torchinductor"
 """A cache that torch makes among the temporary files, whatever is done with it."""
 TEMPORARY = re.compile(r"^\..*\.(new|old|tmp)$")
-
-
-class Run(NamedTuple):
-    """One process of ``aerl`` with its children, in a session of its own."""
-
-    process: subprocess.Popen[bytes]
-    directory: Path
-
-    def signal(self, number: int) -> None:
-        """To all processes."""
-        with contextlib.suppress(ProcessLookupError):  # they have just ended
-            os.killpg(self.process.pid, number)
-
-    def processes(self) -> list[int]:
-        """All that live."""
-        entries = [entry for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-        return [int(e.name) for e in entries if _session(e) == self.process.pid]
-
-    def children(self, *, tracker: bool = False) -> list[int]:
-        """Actors and inference workers; or the resource tracker of multiprocessing."""
-        others = [pid for pid in self.processes() if pid != self.process.pid]
-        return [pid for pid in others if ("resource_tracker" in _command(pid)) == tracker]
-
-
-Strike = Callable[[Run, np.random.Generator], None]
-
-
-class Kind(NamedTuple):
-    """Of faults."""
-
-    command: str
-    meaning: str
-    strike: Strike | None = None
-    call: str = ""
-    """What goes wrong instead, see ``faulty_aerl.py``: place, how, and the most calls before."""
-    survives: bool = False
-    """The run must come to its end without being resumed."""
-    network: bool = False
-    """It takes one."""
-
-
-def to_all(*numbers: int) -> Strike:
-    def strike(run: Run, rng: np.random.Generator) -> None:
-        for number in numbers:
-            run.signal(number)
-            time.sleep(rng.uniform(0.0, 1.0))
-
-    return strike
-
-
-def to_main(number: int) -> Strike:
-    return lambda run, rng: run.process.send_signal(number)
-
-
-def to_child(number: int, *, tracker: bool = False) -> Strike:
-    def strike(run: Run, rng: np.random.Generator) -> None:
-        children: list[int] = []
-        while not children and run.process.poll() is None:
-            children = run.children(tracker=tracker)
-            time.sleep(0.05)
-        time.sleep(rng.uniform(0.0, 2.0))
-        if children:
-            with contextlib.suppress(ProcessLookupError):  # it has just ended
-                os.kill(int(rng.choice(children)), number)
-
-    return strike
-
-
-def damage(run: Run, rng: np.random.Generator) -> None:
-    """Kill the run between two checkpoints, and damage a file of the last one."""
-    checkpoints = run.directory / "run" / "checkpoints"
-    while not (checkpoints / "previous").exists() and run.process.poll() is None:
-        time.sleep(0.05)
-    run.signal(signal.SIGKILL)
-    run.process.wait()
-    if files := sorted((checkpoints / "last").glob("*")):
-        path = files[rng.integers(len(files))]
-        content = bytearray(path.read_bytes())
-        match rng.integers(3):
-            case 0:
-                path.unlink()
-            case 1:
-                path.write_bytes(content[: rng.integers(len(content))])
-            case _:
-                content[rng.integers(len(content))] ^= 1 << int(rng.integers(8))
-                path.write_bytes(content)
-
-
-INT, TERM, HUP, KILL = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL
-STOP, CONT = signal.SIGSTOP, signal.SIGCONT
-KINDS = {
-    "child_killed": Kind("train", "SIGKILL to an actor or worker", to_child(KILL), survives=True),
-    "child_stopped": Kind("train", "SIGSTOP to one", to_child(STOP), survives=True),
-    "tracker_killed": Kind(
-        "train",
-        "SIGKILL to the resource tracker of multiprocessing",
-        to_child(KILL, tracker=True),
-        survives=True,
-    ),
-    "all_stopped": Kind("train", "Ctrl-Z and fg", to_all(STOP, CONT), survives=True),
-    "main_killed": Kind("train", "SIGKILL to the main process", to_main(KILL)),
-    "all_killed": Kind("train", "SIGKILL to all processes", to_all(KILL)),
-    "interrupted": Kind("train", "Ctrl-C", to_all(INT)),
-    "interrupted_twice": Kind("train", "Ctrl-C twice within a second", to_all(INT, INT)),
-    "terminated": Kind("train", "SIGTERM to all processes", to_all(TERM)),
-    "hung_up": Kind("train", "the terminal is closed: SIGHUP to all", to_all(HUP)),
-    "damaged": Kind("train", "SIGKILL, and a file of the last checkpoint is damaged", damage),
-    "disk_full": Kind("train", "a file cannot be synced", call="os:fsync full 60"),
-    "no_memory": Kind("train", "shared memory cannot be had", call="os:truncate full 4"),
-    "in_rename": Kind("train", "SIGKILL at a rename", call="os:rename kill 30"),
-    "in_replace": Kind("train", "SIGKILL at the replacement of a file", call="os:replace kill 5"),
-    "in_validation": Kind(
-        "train", "SIGKILL in it", call="aerl_trainer.validator:Validator.evaluate kill 4"
-    ),
-    "in_publishing": Kind(
-        "train",
-        "SIGKILL while the weights are published",
-        call="aerl_trainer.inference.weights:WeightBuffer.publish kill 4",
-        network=True,
-    ),
-    "in_final_table": Kind(
-        "train", "SIGKILL in it", call="aerl_trainer.cli:evaluate_policy kill 1"
-    ),
-    "clock": Kind(
-        "train", "the time of day is set back a day", call="time:time jump 200", survives=True
-    ),
-    "solve_child_killed": Kind("solve", "as above", to_child(KILL), survives=True),
-    "solve_child_stopped": Kind("solve", "as above", to_child(STOP), survives=True),
-    "solve_all_stopped": Kind("solve", "as above", to_all(STOP, CONT), survives=True),
-    "solve_main_killed": Kind("solve", "as above", to_main(KILL)),
-    "solve_interrupted": Kind("solve", "as above", to_all(INT)),
-    "solve_interrupted_twice": Kind("solve", "as above", to_all(INT, INT)),
-    "solve_terminated": Kind("solve", "as above", to_all(TERM)),
-    "solve_hung_up": Kind("solve", "as above", to_all(HUP)),
-}
 
 
 class Outcome(NamedTuple):
@@ -204,17 +85,18 @@ class Outcome(NamedTuple):
     number: int
     """Among those of its kind."""
     codes: list[int]
-    """Exit codes of the run that was struck, and of the one that went on."""
+    """Exit codes of the run that was struck, and of those that went on."""
     lost: str
     """Why, or nothing."""
     leftovers: list[str]
     tracebacks: list[str]
     """The files with one."""
+    wrong_codes: list[int]
     seconds: float
 
     @property
     def bad(self) -> bool:
-        return bool(self.lost or self.leftovers or self.tracebacks)
+        return bool(self.lost or self.leftovers or self.tracebacks or self.wrong_codes)
 
 
 def make(name: str, number: int, seed: int, directory: Path, duration_s: float) -> Outcome:
@@ -231,18 +113,30 @@ def make(name: str, number: int, seed: int, directory: Path, duration_s: float) 
     rng = np.random.default_rng([seed, number, *name.encode()])
     here = directory / f"{name}-{number}"
     command, code, leftovers = struck(kind, rng, here, duration_s)
-    codes, lost = [code], unreadable(here, kind.command) if code == 0 else f"ended with {code}"
+    codes, wrong = [code], [code] if code not in (0, *kind.codes) else []
+    lost = unreadable(here, kind.command) if code == 0 else f"ended with {code}"
+    if kind.change is not None and code != 0:
+        kind.change(here, rng)
+    aside = contents(here / SET_ASIDE)
     if lost and not kind.survives:
-        begun = (here / "run" / "config.toml").exists()
-        code, left = end(begin(here, *AERL, *(RESUME if begun else command).split()))
-        codes.append(code)
+        ends, left = gone_on(here, command, kind.resumes)
+        if kind.mend is not None and ends == [EXIT_ERROR]:
+            codes += ends
+            kind.mend(here)
+            ends, more = gone_on(here, command)
+            left += more
+        codes += ends
         leftovers += left
-        lost = unreadable(here, kind.command) if code == 0 else f"went on to end with {code}"
+        # Of several at once, those that find the run in use say so.
+        wrong += [end for end in ends if end not in (0, *[EXIT_ERROR][: kind.resumes - 1])]
+        lost = unreadable(here, kind.command) if 0 in ends else f"went on to end with {ends}"
     leftovers += temporary_files(here)
-    logs = [here / "output", *here.glob("run/logs/*.log")]
+    if (here / SET_ASIDE).exists() and contents(here / SET_ASIDE) != aside:
+        leftovers.append("a change to what a link names")
+    logs = [here / "output", *(path for path in here.glob("run/logs/*.log") if path.is_file())]
     tracebacks = [path.name for path in logs if TRACEBACK.search(path.read_text(errors="replace"))]
-    seconds = time.monotonic() - started
-    outcome = Outcome(name, number, codes, lost, leftovers, tracebacks, round(seconds, 1))
+    seconds = round(time.monotonic() - started, 1)
+    outcome = Outcome(name, number, codes, lost, leftovers, tracebacks, wrong, seconds)
     if not outcome.bad:
         shutil.rmtree(here)
     return outcome
@@ -260,7 +154,7 @@ def struck(
         duration_s: of a run without a fault.
 
     Returns:
-        The command, its exit code and the processes that it left.
+        The command, its exit code and what it left.
     """
     shortening, hit = 1.0, False
     while not hit:
@@ -269,21 +163,38 @@ def struck(
         command, entry = SOLVE, AERL
         if kind.command == "train":
             network = kind.network or rng.random() < NETWORK_SHARE
-            command = f"{TRAIN} {SMALL} {NETWORK if network else ''}"
+            problems = "" if rng.random() < MIXTURE_SHARE else ALIKE
+            command = f"{TRAIN} {problems} --set {SMALL} {NETWORK if network else ''}"
         if kind.call:
             place, how, most = kind.call.split()
             this = 1 + int(rng.integers(int(most)) * shortening)
             entry = (str(BENCHMARKS / "faulty_aerl.py"), place, str(this), how)
         run = begin(here, *entry, *command.split())
         if kind.strike is not None:
-            time.sleep(STARTED_S + rng.uniform(0.0, duration_s) * shortening)
-            hit = run.process.poll() is None
+            if kind.early:
+                while run.cpu_s() < INTERPRETER_S and not run.over:
+                    time.sleep(0.01)
+            begins, most_s = (0.0, 1.0) if kind.early else (STARTED_S, duration_s)
+            time.sleep(begins + rng.uniform(0.0, most_s) * shortening)
+            hit = not run.over
             if hit:
                 kind.strike(run, rng)
         code, leftovers = end(run)
         hit |= bool(kind.call) and (code != 0 or kind.survives)
         shortening /= 2.0
     return command, code, leftovers
+
+
+def gone_on(here: Path, command: str, times: int = 1) -> tuple[list[int], list[str]]:
+    """Resume a training that has begun, or give the command again; several times at once.
+
+    Returns:
+        The exit codes, and what was left.
+    """
+    begun = (here / "run" / "config.toml").exists()
+    runs = [begin(here, *AERL, *(RESUME if begun else command).split()) for _ in range(times)]
+    codes, leftovers = zip(*map(end, runs), strict=True)
+    return list(codes), [path for left in leftovers for path in left]
 
 
 def begin(directory: Path, *arguments: str) -> Run:
@@ -316,7 +227,12 @@ def end(run: Run) -> tuple[int, list[str]]:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, KILL)
     memory = Path("/dev/shm").glob(f"*-{run.process.pid}-*")
-    return code, [f"process {_command(pid)}" for pid in left] + [str(path) for path in memory]
+    return code, [f"process {command_of(pid)}" for pid in left] + [str(path) for path in memory]
+
+
+def contents(path: Path) -> dict[Path, bytes]:
+    """Of a file, or of all files of a folder."""
+    return {p: p.read_bytes() for p in [path, *path.rglob("*")] if p.is_file()}
 
 
 def temporary_files(directory: Path) -> list[str]:
@@ -343,8 +259,8 @@ def unreadable(directory: Path, command: str) -> str:
 def table(outcomes: list[Outcome]) -> str:
     """A line for each kind, and one for all."""
     lines = [
-        "| fault | runs | lost | leftovers | tracebacks | gone on after |",
-        "|---|---:|---:|---:|---:|---:|",
+        "| fault | runs | lost | leftovers | tracebacks | exit codes | gone on after |",
+        "|---|---:|---:|---:|---:|---:|---:|",
     ]
     names = [name for name in KINDS if any(outcome.kind == name for outcome in outcomes)]
     for title, chosen in [
@@ -356,6 +272,7 @@ def table(outcomes: list[Outcome]) -> str:
             sum(bool(o.lost) for o in chosen),
             sum(bool(o.leftovers) for o in chosen),
             sum(bool(o.tracebacks) for o in chosen),
+            sum(bool(o.wrong_codes) for o in chosen),
             sum(len(o.codes) > 1 for o in chosen),
         )
         lines.append(f"| {title} | " + " | ".join(map(str, counts)) + " |")
@@ -384,7 +301,7 @@ def measured(commands: set[str], directory: Path) -> dict[str, float]:
     """Seconds of each command without a fault, which must end well."""
     durations = {}
     for command in sorted(commands):
-        line = SOLVE if command == "solve" else f"{TRAIN} {SMALL}"
+        line = SOLVE if command == "solve" else f"{TRAIN} {ALIKE} --set {SMALL}"
         here = directory / f"no-fault-{command}"
         shutil.rmtree(here, ignore_errors=True)
         (here / "tmp").mkdir(parents=True)
@@ -400,22 +317,6 @@ def measured(commands: set[str], directory: Path) -> dict[str, float]:
 def planned(kinds: list[str], count: int) -> Iterator[tuple[str, int]]:
     """Kind and number of each fault: the kinds in turn."""
     return ((kinds[i % len(kinds)], i // len(kinds)) for i in range(count))
-
-
-def _session(entry: Path) -> int:
-    """Of a live process; 0 if it is dead."""
-    try:
-        fields = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return 0
-    return 0 if fields[0] == "Z" else int(fields[3])
-
-
-def _command(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
-    except OSError:
-        return ""
 
 
 def main() -> None:
