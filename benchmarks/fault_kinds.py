@@ -176,8 +176,8 @@ def drop_last(directory: Path) -> None:
 
 def link_a_checkpoint(directory: Path, rng: np.random.Generator) -> None:
     """A link stands for a checkpoint, or at a name that its writer uses."""
-    checkpoints, aside = _checkpoints(directory), directory / SET_ASIDE
-    name = str(rng.choice(["last", "previous", ".last.new", ".last.old", ".previous.old"]))
+    checkpoints, aside = _checkpoints(directory), (directory / SET_ASIDE).resolve()
+    name = str(rng.choice(["last", "previous", ".last.new", ".last.old"]))
     if (checkpoints / name).exists():
         (checkpoints / name).rename(aside)
     else:

@@ -220,6 +220,18 @@ def test_all_solvers_meet_and_a_finished_contest_is_not_repeated(
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
+def test_solvers_meet_on_a_cluster_and_a_finished_contest_starts_none(tmp_path):
+    pytest.importorskip("ray", reason="the extra ray is not installed")
+    few = ["--suites", "paper", "--stride", "8", "--budgets", "0.05", "--json", "runs.json"]
+    printed = printed_by("solvers.py", *few, "--ray", "local:1", cwd=tmp_path)
+    progress, tables = printed.split("\n\n", 1)
+    assert progress == "paper/Topcuoglu2002, 0.05 s"
+    assert "Worse than the portfolio: 0 of 1." in tables
+    again = printed_by("solvers.py", *few, "--ray", "127.0.0.1:9", cwd=tmp_path)  # nobody is there
+    assert again.strip() == tables.strip()
+
+
 def test_a_turn_is_a_mean_over_seeds(script):
     def solve(instance, budget_s, seed):
         assert budget_s == 0.5
