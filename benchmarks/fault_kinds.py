@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aerl_trainer.checkpoint import MANIFEST
+from aerl_trainer.checkpoint.manifest import digest_of
 from aerl_trainer.reporting.run_directory import RunDirectory
 
 INT, TERM, HUP, KILL = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL
@@ -162,10 +163,7 @@ def forge(directory: Path, rng: np.random.Generator) -> None:
             path.write_bytes(content)
             digest = hashlib.sha256(content).hexdigest()
             manifest["files"][path.name] = [len(content), digest]
-        body = json.dumps(
-            [manifest["files"], manifest["state"]], sort_keys=True, separators=(",", ":")
-        )
-        manifest["digest"] = hashlib.sha256(body.encode()).hexdigest()
+        manifest["digest"] = digest_of(manifest)
         (last / MANIFEST).write_text(json.dumps(manifest))
 
 

@@ -15,6 +15,7 @@ import torch
 
 from aerl_trainer import checkpoint
 from aerl_trainer.checkpoint import Checkpoint
+from aerl_trainer.checkpoint.manifest import digest_of
 
 JUNK = (None, True, -1, 2**70, 0.5, -0.5, 1e308, "", "x", [], [1, "x"], [[0.5]], {}, {"steps": -1})
 
@@ -46,9 +47,7 @@ def forge(directory: Path, name: str, content: bytes) -> None:
 
 def write_manifest(path: Path, record: dict[str, Any]) -> None:
     """With the digest of its contents."""
-    body = [record["files"], record["state"]]
-    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
-    path.write_text(json.dumps({**record, "digest": hashlib.sha256(text.encode()).hexdigest()}))
+    path.write_text(json.dumps({**record, "digest": digest_of(record)}))
 
 
 def states_of_another_structure(state: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -12,7 +12,8 @@ import pytest
 import torch
 
 from aerl_trainer import checkpoint, seeding
-from aerl_trainer.checkpoint import CheckpointError
+from aerl_trainer.checkpoint import CheckpointError, contents, directory
+from aerl_trainer.checkpoint.manifest import digest_of
 from aerl_trainer.config import ReplayConfig
 from aerl_trainer.learning.replay import ExperienceReplay as PrioritizedReplay
 from dagsched_env.errors import DAGSchedError
@@ -215,7 +216,7 @@ def edit_manifest(directory: Path, **changes: object) -> None:
     path = directory / "state.json"
     record = {**json.loads(path.read_text()), **changes}
     if "digest" not in changes:
-        record["digest"] = checkpoint._digest_of(record)
+        record["digest"] = digest_of(record)
     path.write_text(json.dumps(record))
 
 
@@ -280,7 +281,7 @@ def test_pickles_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
     np.savez(tmp_path / "pickle.npz", bad=objects)
     monkeypatch.setattr(
-        checkpoint, "_encode_arrays", lambda arrays: (tmp_path / "pickle.npz").read_bytes()
+        contents, "_encode_arrays", lambda arrays: (tmp_path / "pickle.npz").read_bytes()
     )
     save(tmp_path / "last")  # sizes and digests are right, the contents are not
     with pytest.raises(CheckpointError, match=r"arrays\.npz: not an npz file of plain arrays"):
@@ -366,7 +367,7 @@ def test_an_error_without_a_number_says_what_it_is(
     def refuse(_: Path) -> None:
         raise OSError("out of order")
 
-    monkeypatch.setattr(checkpoint, "_sync_directory", refuse)
+    monkeypatch.setattr(directory, "_sync_directory", refuse)
     with pytest.raises(CheckpointError, match=r"last: out of order$"):
         save(tmp_path / "last")
 
