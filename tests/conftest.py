@@ -37,6 +37,12 @@ def quiet_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compilation, "announce", lambda program: None)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def logs_of_stable_baselines(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Otherwise each model that learns leaves a folder among the temporary files."""
+    os.environ["SB3_LOGDIR"] = str(tmp_path_factory.mktemp("sb3"))
+
+
 @pytest.fixture(scope="session")
 def topcuoglu() -> Instance:
     """The 10-task graph of Topcuoglu, Hariri, Wu 2002, fig. 2: three processors."""
