@@ -61,7 +61,9 @@ baseline: $(KERNELS) ## train MaskablePPO on the same problems: MINUTES
 bench: $(KERNELS) ## measure speed and quality, then compare all solvers at equal wall time (quick)
 	@set -e; for name in $(BENCHES); do \
 		echo "benchmarks/$$name.py"; $(BIN)/python "benchmarks/$$name.py"; done
-	@echo 'benchmarks/solvers.py --quick'; $(BIN)/python benchmarks/solvers.py --quick
+	@mkdir -p runs/bench; echo 'benchmarks/solvers.py --quick'; $(BIN)/python benchmarks/solvers.py --quick \
+		--json runs/bench/solvers.json --csv runs/bench/solvers.csv \
+		--picture runs/bench/profiles.png --curve runs/bench/curve.png
 
 # Not --quiet: it hides the warnings from --strict, too.
 docs: $(STAMP) ## build the documentation into site/, strictly and without network (MkDocs)

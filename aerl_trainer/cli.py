@@ -40,8 +40,8 @@ from aerl_trainer.training import train as run_training
 from dagsched_env import io, specs
 from dagsched_env.cli.compilation import announced_compilation
 from dagsched_env.cli.machines import MachineFlags, assumptions_on_stderr, read_problem
-from dagsched_env.cli.outputs import CHARTS, JSON, check_output
-from dagsched_env.cli.terminal import print_any_text
+from dagsched_env.cli.outputs import CHARTS, JSON, check_not_read, check_output, output_places
+from dagsched_env.cli.terminal import leave_unread, print_any_text
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_text
@@ -51,6 +51,8 @@ from dagsched_env.render.labels import one_line
 __all__ = ["main"]
 
 EXIT_ERROR, EXIT_INTERRUPTED = 2, 130
+REPEATED = ("--instances", "--set", "--validate")
+"""Options of many values, which may be given more than once."""
 GANTT_TRACE = "montage"
 HELDOUT = "suite:heldout"
 UNSAID = MachineFlags()
@@ -71,25 +73,50 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code: 0, or 2 after a one-line error on stderr, or 130 after Ctrl-C.
     """
     print_any_text()
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    if arguments == ["--version"]:
-        print(f"aerl {__version__}")
-        return 0
+    arguments = joined(sys.argv[1:] if argv is None else argv)
     try:
         with _damage_on_stderr(), assumptions_on_stderr("aerl"), announced_compilation("aerl"):
-            app.cli(
-                prog="aerl",
-                description="AERL-DS: search and learning for DAG scheduling. "
-                "aerl --version prints the version.",
-                args=arguments,
-                sort_subcommands=False,
-            )
+            if arguments == ["--version"]:
+                print(f"aerl {__version__}")
+            else:
+                app.cli(
+                    prog="aerl",
+                    description="AERL-DS: search and learning for DAG scheduling. "
+                    "aerl --version prints the version.",
+                    args=arguments,
+                    sort_subcommands=False,
+                )
+            sys.stdout.flush()  # within reach of the errors below
+    except BrokenPipeError:
+        leave_unread()
     except (DAGSchedError, OSError, FleetError, SearchPoolError) as error:
         print(f"aerl: error: {_one_line(error)}", file=sys.stderr)
         return EXIT_ERROR
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     return 0
+
+
+def joined(arguments: Sequence[str]) -> list[str]:
+    """The arguments with a repeated option of many values once, with the values of all.
+
+    ``--set a=1 --set b=2`` is ``--set a=1 b=2``; otherwise the last one alone would count.
+    """
+    kept: list[str] = []
+    values: dict[str, list[str]] = {}
+    current = kept
+    for argument in arguments:
+        if argument.startswith("--"):
+            option, _, value = argument.partition("=")
+            if option not in REPEATED:
+                current = kept
+                kept.append(argument)
+                continue
+            current = values.setdefault(option, [])
+            current += [value] if value else []
+        else:
+            current.append(argument)
+    return [*kept, *(word for option, these in values.items() for word in (option, *these))]
 
 
 @app.command
@@ -177,7 +204,7 @@ def evaluate(
         out: write the table to this file.
         machines: for files that describe no processors.
     """
-    check_output("--json", out, JSON)
+    check_output("--json", out, JSON, (*instances, machines.machines))
     policy = load_trained(checkpoint)
     (chosen_specs,) = with_machines([instances], machines)
     problems = listed(chosen_specs, count=count, seed=seed)
@@ -222,18 +249,20 @@ def solve(
             nodes on this machine.
         journal: append each result to this file as it comes; a later call with the same options
             goes on with it.
-        out: write the schedule of the one problem as JSON.
-        gantt: write its Gantt chart as PNG, SVG, PDF or HTML.
+        out: write the schedule as JSON; with several FILEs into this folder, one file each.
+        gantt: write its Gantt chart as PNG, SVG, PDF or HTML; with several FILEs PNG into this
+            folder.
         json: write results of all problems to this file: makespans, bounds, traces.
         machines: for files that describe no processors.
     """
-    check_output("--out", out, JSON)
-    check_output("--gantt", gantt, CHARTS)
-    check_output("--json", json, JSON)
+    inputs = (*files, machines.machines)
     if not files:
         raise DAGSchedError("no FILE to solve: name one, or a bundled trace such as montage")
-    if len(files) > 1 and (out or gantt):
-        raise DAGSchedError("--out and --gantt take one FILE: with several, write --json FILE")
+    schedules = output_places("--out", out, files, JSON, inputs)
+    charts = output_places("--gantt", gantt, files, CHARTS, inputs)
+    check_output("--json", json, JSON, inputs)
+    if journal is not None:
+        check_not_read("--journal", journal, inputs)
     if ray is not None and actors > 1:
         raise DAGSchedError("--actors is for one machine: on a cluster each FILE has one core")
     problems = [(file, read_problem(file, machines, program="aerl")[0]) for file in files]
@@ -264,20 +293,23 @@ def solve(
     if not solutions:
         raise KeyboardInterrupt
     solutions.sort(key=lambda solution: files.index(solution.name))
-    result = solutions[0].result
     if len(files) == 1:
         print_solution(solutions[0])
     else:
         print_solutions(solutions)
     if json is not None:
         write_text(json, _as_json([record_of(solution) for solution in solutions]))
-    if out is not None:
-        write_text(out, result.schedule.to_json())
-        print(f"schedule      {out}")
-    if gantt is not None:
-        result.schedule.plot(gantt, solutions[0].instance)
-        print(f"Gantt chart   {gantt}")
+    for solution in solutions:
+        schedule, place = solution.result.schedule, files.index(solution.name)
+        if schedules:
+            write_text(schedules[place], schedule.to_json())
+            print(f"schedule      {schedules[place]}")
+        if charts:
+            schedule.plot(charts[place], solution.instance)
+            print(f"Gantt chart   {charts[place]}")
     if interrupted:
+        if left := [file for file in files if file not in {s.name for s in solutions}]:
+            print(f"aerl: interrupted: not solved: {', '.join(left)}", file=sys.stderr)
         raise KeyboardInterrupt
 
 

@@ -18,6 +18,7 @@ from aerl_trainer.search.alone import search_alone
 from aerl_trainer.search.summary import Found, found_in
 from aerl_trainer.seeding import generator
 from dagsched_env import solver
+from dagsched_env.expected import expect
 from dagsched_env.instance import Instance
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers.anytime import check_count
@@ -99,11 +100,15 @@ def solve(
         callback: see ``Callback``; an exception in it ends the solve and is passed on.
 
     Raises:
-        DAGSchedError: a limit or number of actors that is not positive.
+        DAGSchedError: ``instance`` is something else, or a limit or number of actors is not
+            positive.
         CheckpointError: the checkpoint cannot be read.
     """
+    call = "solve(instance), with instance = dagsched_env.io.load(path) for a file"
+    expect("instance", instance, Instance, call)
     _check(simulations, actors)
     policy = _given(checkpoint)
+    solver.load_for(instance, budget_s)
     _load_kernels()
     best = Best(
         instance, budget_s=budget_s, target=target, patience_s=patience_s, callback=callback
@@ -263,7 +268,6 @@ def _check(simulations: int | None, actors: int) -> None:
 @cache
 def _load_kernels() -> None:
     """So that no kernel has to be loaded or compiled within a budget."""
-    solver.load_kernels()
     tiny = Instance([[2.0, 3.0], [4.0, 3.0], [1.0, 2.0]], [(0, 1), (0, 2)], [5.0, 1.0])
     policy = Policy(FastPolicy(), None, Config(), 1.0)
     known = _sample(tiny, policy, math.inf, 0)

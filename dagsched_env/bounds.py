@@ -10,6 +10,8 @@ from dagsched_env.kernels.graph import bounds
 
 __all__ = ["LowerBounds", "bounds_from", "heads", "lower_bounds", "tails"]
 
+THRESHOLDS = 16
+"""Most heads, and most tails, by which the tasks are chosen for the bound ``crowd``."""
 WINDOW_ROUNDS = 3
 """Number of times that the weights of the processors are fitted to the widest window."""
 
@@ -30,6 +32,9 @@ class LowerBounds(NamedTuple):
     tasks before it."""
     window: float
     """The largest sum of a head, a tail, and the load of the tasks between them."""
+    crowd: float
+    """Of k·p + 1 tasks some processor runs k + 1: their least minimum costs, head and tail
+    (Dell'Amico and Martello 1995, L2, with heads and tails)."""
 
     @property
     def best(self) -> float:
@@ -58,7 +63,8 @@ def bounds_from(instance: Instance, head: Floats, tail: Floats) -> LowerBounds:
     weights = _weights(instance)
     load = max(float(bounds.weighted_work(instance.comp, w).sum()) for w in weights)
     window = _window(instance.comp, head.min(axis=1), tail.min(axis=1), weights)
-    return LowerBounds(instance.cp_min, load, path, max(load, window))
+    crowd = _crowd(instance.comp.min(axis=1), head.min(axis=1), tail.min(axis=1), len(weights[0]))
+    return LowerBounds(instance.cp_min, load, path, max(load, window), crowd)
 
 
 def heads(instance: Instance) -> Floats:
@@ -109,3 +115,20 @@ def _window(comp: Floats, head: Floats, tail: Floats, weights: list[Floats]) -> 
         bound, r, d = bounds.widest_window(bounds.weighted_work(comp, fitted), head, tail)
         widest = max(widest, bound)
     return float(widest)
+
+
+def _crowd(cost: Floats, head: Floats, tail: Floats, p: int) -> float:
+    """The bound over the costliest tasks, of all and of those with some least head or tail."""
+    best = 0.0
+    for times in (head, tail):
+        for least in np.quantile(times, np.linspace(0.0, 1.0, THRESHOLDS), method="lower"):
+            chosen = np.flatnonzero(times >= least)
+            chosen = chosen[np.argsort(-cost[chosen], kind="stable")]
+            k = np.arange(1, (chosen.size - 1) // p + 1)
+            if k.size:
+                total = np.concatenate([[0.0], np.cumsum(cost[chosen])])
+                before = np.minimum.accumulate(head[chosen])[k * p]
+                after = np.minimum.accumulate(tail[chosen])[k * p]
+                shared = total[k * p + 1] - total[k * p - k]
+                best = max(best, float((before + shared + after).max()))
+    return best

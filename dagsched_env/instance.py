@@ -57,12 +57,12 @@ class Instance:
     ) -> None:
         self.comp = _check_comp(_floats("comp", comp))
         n, p = self.comp.shape
-        self.edges = _check_edges(edges, n)
+        self.task_names = _check_names("task_names", task_names, n, prefix="")
+        self.processor_names = _check_names("processor_names", processor_names, p, prefix="P")
+        self.edges = _check_edges(edges, self.task_names)
         self.data = _check_data(_floats("data", data), self.edges)
         self.inv_bandwidth = _check_link("inv_bandwidth", inv_bandwidth, p, default=1.0)
         self.latency = _check_link("latency", latency, p, default=0.0)
-        self.task_names = _check_names("task_names", task_names, n, prefix="")
-        self.processor_names = _check_names("processor_names", processor_names, p, prefix="P")
         if not isinstance(name, str | None):
             raise InvalidInstanceError(f"name is {type(name).__name__}, not text")
         self.name = name
@@ -304,9 +304,9 @@ class Instance:
         pred_ptr, pred_task, pred_data = compress(n, targets, sources, self.data)
         topo = topological_order(succ_ptr, succ_task, pred_ptr)
         if topo.shape[0] < n:
-            cycle = _find_cycle(self.edges)
+            cycle = [_shown(t, self.task_names) for t in _find_cycle(self.edges)]
             raise InvalidInstanceError(
-                "the tasks form a cycle: " + " -> ".join(map(str, cycle)) + "; remove one edge"
+                "the tasks form a cycle: " + " -> ".join(cycle) + "; remove one edge"
             )
         position = np.empty(n, dtype=np.int64)
         position[topo] = np.arange(n)
@@ -371,7 +371,16 @@ def _check_comp(comp: Floats) -> Floats:
     return _frozen(comp)
 
 
-def _check_edges(edges: npt.ArrayLike | Iterable[tuple[int, int]], n: int) -> Ints:
+def _shown(task: int, names: Sequence[str]) -> str:
+    """A task in a message: its name, or its index where no other name was given."""
+    name = names[task]
+    return name if name == str(task) else repr(name)
+
+
+def _check_edges(
+    edges: npt.ArrayLike | Iterable[tuple[int, int]], task_names: Sequence[str]
+) -> Ints:
+    n = len(task_names)
     try:
         raw = np.array(edges if isinstance(edges, np.ndarray) else list(edges))  # type: ignore[arg-type]
         with np.errstate(invalid="ignore"):  # NaN and huge floats are refused below
@@ -391,14 +400,15 @@ def _check_edges(edges: npt.ArrayLike | Iterable[tuple[int, int]], n: int) -> In
     loops = pairs[:, 0] == pairs[:, 1]
     if loops.any():
         e = _first(loops)[0]
-        raise InvalidInstanceError(f"edge {e} is a self-loop on task {pairs[e, 0]}; remove it")
+        task = _shown(int(pairs[e, 0]), task_names)
+        raise InvalidInstanceError(f"edge {e} is a self-loop on task {task}; remove it")
     keys = pairs[:, 0] * n + pairs[:, 1]
     order = np.argsort(keys, kind="stable")
     repeated = keys[order[1:]] == keys[order[:-1]]
     if repeated.any():
         earliest = np.argmin(order[:-1][repeated])
         e = int(order[1:][repeated][earliest])
-        u, v = pairs[e].tolist()
+        u, v = (_shown(task, task_names) for task in pairs[e].tolist())
         raise InvalidInstanceError(
             f"edge {e} repeats the pair ({u}, {v}); add the data up on one edge"
         )

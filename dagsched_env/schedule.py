@@ -129,12 +129,12 @@ class Schedule:
             DAGSchedError: ``instance`` is something else.
         """
         expect("instance", instance, Instance, "schedule.validate(instance)")
-        n, p = instance.comp.shape
+        n = instance.n_tasks
         if self.processor.shape[0] != n:
             raise InvalidScheduleError(f"{self.processor.shape[0]} tasks, but the instance has {n}")
         slack = TOLERANCE * self.makespan if np.isfinite(self.makespan) else 0.0
         self._check_placements(instance, slack)
-        self._check_overlaps(p, slack)
+        self._check_overlaps(instance, slack)
         self._check_precedence(instance, slack)
 
     def _check_placements(self, instance: Instance, slack: float) -> None:
@@ -143,28 +143,36 @@ class Schedule:
             zip(self.processor.tolist(), self.start.tolist(), self.finish.tolist(), strict=True)
         ):
             if not 0 <= q < p:
-                raise InvalidScheduleError(f"task {t} is on processor {q}, not in 0..{p - 1}")
+                raise InvalidScheduleError(
+                    f"task {_task(t, instance)} is on processor {q}, not in 0..{p - 1}"
+                )
             if not (np.isfinite(start) and np.isfinite(finish)) or start < -slack:
-                raise InvalidScheduleError(f"task {t} runs from {start} to {finish}")
+                raise InvalidScheduleError(
+                    f"task {_task(t, instance)} runs from {start} to {finish}"
+                )
             cost = float(instance.comp[t, q])
             if not np.isfinite(cost):
-                raise InvalidScheduleError(f"task {t} may not run on processor {q}")
+                raise InvalidScheduleError(
+                    f"task {_task(t, instance)} may not run on processor {_processor(q, instance)}"
+                )
             if abs(finish - start - cost) > slack:
                 raise InvalidScheduleError(
-                    f"task {t} takes {finish - start} on processor {q}, its cost there is {cost}"
+                    f"task {_task(t, instance)} takes {finish - start} on processor "
+                    f"{_processor(q, instance)}, its cost there is {cost}"
                 )
 
-    def _check_overlaps(self, p: int, slack: float) -> None:
-        for q in range(p):
+    def _check_overlaps(self, instance: Instance, slack: float) -> None:
+        for q in range(instance.n_processors):
             tasks = np.flatnonzero(self.processor == q)
             # By midpoint: a task of duration 0 may start a rounding error after its successor.
             middle = 0.5 * self.start[tasks] + 0.5 * self.finish[tasks]
             tasks = tasks[np.argsort(middle, kind="stable")]
-            for a, b in itertools.pairwise(tasks):
+            for a, b in itertools.pairwise(tasks.tolist()):
                 if self.start[b] < self.finish[a] - slack:
                     raise InvalidScheduleError(
-                        f"tasks {a} and {b} overlap on processor {q}: {a} finishes at "
-                        f"{self.finish[a]}, {b} starts at {self.start[b]}"
+                        f"tasks {_task(a, instance)} and {_task(b, instance)} overlap on processor "
+                        f"{_processor(q, instance)}: {a} finishes at {self.finish[a]}, {b} starts "
+                        f"at {self.start[b]}"
                     )
 
     def _check_precedence(self, instance: Instance, slack: float) -> None:
@@ -176,8 +184,8 @@ class Schedule:
         if late.size:
             e = late[0]
             raise InvalidScheduleError(
-                f"task {target[e]} starts at {self.start[target[e]]}, before the data of task "
-                f"{source[e]} arrives at {arrival[e]} (edge {e})"
+                f"task {_task(target[e], instance)} starts at {self.start[target[e]]}, before the "
+                f"data of task {_task(source[e], instance)} arrives at {arrival[e]} (edge {e})"
             )
 
     # -- conversions -----------------------------------------------------------------------------
@@ -253,6 +261,20 @@ KINDS = {
     dict: "an object",
 }
 """Types of JSON values, as messages name them."""
+
+
+def _task(t: int, instance: Instance) -> str:
+    """A task in a message: its index, and its name if it has one."""
+    return _numbered(t, instance.task_names[t], default=str(t))
+
+
+def _processor(q: int, instance: Instance) -> str:
+    """A processor in a message: its index, and its name if it has one."""
+    return _numbered(q, instance.processor_names[q], default=f"P{q}")
+
+
+def _numbered(index: int, name: str, default: str) -> str:
+    return str(index) if name == default else f"{index} ({name!r})"
 
 
 def _entries(record: dict[str, Any], key: str, kinds: tuple[type, ...], expected: str) -> Any:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Draw", "InstanceList", "Instances", "Padding", "as_instance", "resolve_source"]
 
 SUITE_PREFIX = "suite:"
-SUCH_AS = "FILE?platform=identical&processors=4"
+SUCH_AS = "FILE?platform=identical&processors=4&bandwidth=1"
 
 Draw: TypeAlias = Callable[[np.random.Generator], Instance]
 """Draws a problem. A ``dagsched_env.generators.Generator`` states the padded sizes too."""
@@ -29,9 +29,9 @@ A SPEC is a file that ``dagsched_env.io.load`` reads; a folder, all files of
 ``dagsched_env.io.load_folder``; ``"suite:NAME"``, all instances of
 ``dagsched_env.suites.load(NAME)``; or ``"family:NAME?parameter=value&…"``, see
 ``dagsched_env.specs``. Behind a file or folder stand the machines for files that describe none, as
-in ``"graph.dot?platform=identical&processors=4"``; what is left open there is assumed, with a
-``MachinesAssumedWarning``. Of a list, one entry is drawn uniformly, then an instance of this entry.
-A stream of problems is ``lambda rng: next(stream)``."""
+in ``"graph.dot?platform=identical&processors=4&bandwidth=1"``; what is left open there is assumed,
+with a ``MachinesAssumedWarning``. Of a list, one entry is drawn uniformly, then an instance of this
+entry. A stream of problems is ``lambda rng: next(stream)``."""
 
 
 class InstanceList:

@@ -12,7 +12,7 @@ points (``dagsched_env.plugins``): functions or dataclasses with types and defau
 Behind a file or folder stand the machines for files that describe none, with the parameters of
 ``dagsched_env.io.MachineOptions``:
 
-    graph.dot?platform=identical&processors=4
+    graph.dot?platform=identical&processors=4&bandwidth=1
     workflows/?machines=machines.json
 
 Such texts and suites are the SPECs that ``dagsched_env.sources`` resolves.

@@ -5,20 +5,23 @@ Source: Schaul et al. 2016, "Prioritized Experience Replay", algorithm 1 and sec
 
 from dataclasses import dataclass
 from threading import Lock
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from aerl_trainer.config import ReplayConfig
 from aerl_trainer.replay.arrays import Arrays, read
-from aerl_trainer.replay.priorities import importance_weights, make_priorities
+from aerl_trainer.replay.priorities import Kind, importance_weights, make_priorities
 from aerl_trainer.replay.ring import Ring
 from aerl_trainer.replay.stores import Store
 from dagsched_env.errors import DAGSchedError, FormatError
 from dagsched_env.kernels.arrays import Floats, Ints
 
 __all__ = ["PrioritizedReplay", "ReplayBatch", "ReplayCounters"]
+
+LARGEST = 1e100
+"""Of losses: sums of their powers are finite."""
 
 One = TypeVar("One")
 Many = TypeVar("Many")
@@ -118,8 +121,12 @@ class PrioritizedReplay(Generic[One, Many, Content]):
             beta: exponent of the importance weights, in [0, 1].
 
         Raises:
-            DAGSchedError: the buffer is empty.
+            DAGSchedError: the buffer is empty, or an argument out of its range.
         """
+        if batch_size < 1:
+            raise DAGSchedError(f"batch_size is {batch_size}: sample at least one item")
+        if not 0.0 <= beta <= 1.0:
+            raise DAGSchedError(f"beta is {beta}: the exponent of the weights is in [0, 1]")
         with self._lock:
             count = self._ring.count
             if not count:
@@ -146,12 +153,21 @@ class PrioritizedReplay(Generic[One, Many, Content]):
             losses: ``[B]`` losses without their importance weights; the sign does not matter.
 
         Raises:
-            DAGSchedError: a loss is not finite, or a slot holds no item; no priority is changed.
+            DAGSchedError: a loss is not finite or beyond ``LARGEST``, a slot holds no item, or the
+                lengths differ; no priority is changed.
         """
         magnitude = np.abs(np.asarray(losses, dtype=np.float64))
-        if not np.isfinite(magnitude).all():
-            at = int(np.flatnonzero(~np.isfinite(magnitude))[0])
-            raise DAGSchedError(f"losses[{at}] is {magnitude[at]}: a priority needs a finite loss")
+        if not slots.shape == np.shape(generations) == magnitude.shape:
+            raise DAGSchedError(
+                f"{slots.size} slots, {np.size(generations)} generations, {magnitude.size} losses: "
+                "give one of each for each item"
+            )
+        if not (magnitude <= LARGEST).all():
+            at = int(np.flatnonzero(~(magnitude <= LARGEST))[0])
+            raise DAGSchedError(
+                f"losses[{at}] is {magnitude[at]}: a priority needs a finite loss, at most "
+                f"{LARGEST:g}"
+            )
         with self._lock:
             if slots.size and not 0 <= slots.min() <= slots.max() < self._ring.count:
                 raise DAGSchedError(f"slots {slots.min()} to {slots.max()}: take those of a batch")
@@ -170,17 +186,32 @@ class PrioritizedReplay(Generic[One, Many, Content]):
             return {
                 **self._store.state_arrays(),
                 **self._ring.state_arrays(),
+                "distribution": self._distribution(),
                 "priorities": self._priorities.values(),
                 "highest": np.array(self._priorities.highest, dtype=np.float64),
                 "counters": np.array([c.added, c.sampled, c.updated, c.stale], dtype=np.int64),
             }
 
+    def _distribution(self) -> Floats:
+        """Kind and α, of which the priorities are."""
+        alpha = 0.0 if self.config.kind == "uniform" else self.config.alpha
+        return np.array([get_args(Kind).index(self.config.kind), alpha])
+
     def load_state_arrays(self, arrays: Arrays) -> None:
         """Go back to a state from ``state_arrays``; on an error nothing changes.
 
         Raises:
-            FormatError: an array is missing or does not fit, or the capacity is another one.
+            FormatError: an array is missing or does not fit, or the capacity, the kind or α is
+                another one.
         """
+        # Buffers of before did not say theirs.
+        if "distribution" in arrays:
+            stored = read(arrays, "distribution", np.float64, (2,))
+            if not np.array_equal(stored, self._distribution()):
+                raise FormatError(
+                    "replay: the priorities are of another replay.kind or replay.alpha than "
+                    f"{self.config.kind} and {self.config.alpha:g}"
+                )
         store = self._store.restored(arrays)
         capacity, count = self.config.capacity, len(store)
         values = read(arrays, "priorities", np.float64, (-1,))

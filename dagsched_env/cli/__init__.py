@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from dagsched_env import __version__
 from dagsched_env.cli import comparison, compilation, files, inspection, scheduling
 from dagsched_env.cli.compilation import announced_compilation
-from dagsched_env.cli.terminal import print_any_text
+from dagsched_env.cli.terminal import leave_unread, print_any_text
 from dagsched_env.errors import DAGSchedError
 
 __all__ = ["main"]
@@ -66,6 +66,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with announced_compilation("dagsched"):
             arguments.run(arguments)
+            sys.stdout.flush()  # within reach of the errors below
+    except BrokenPipeError:
+        leave_unread()
     except (DAGSchedError, OSError, UnicodeEncodeError) as error:
         print(f"dagsched: error: {_one_line(error)}", file=sys.stderr)
         return EXIT_ERROR

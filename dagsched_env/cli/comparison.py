@@ -18,7 +18,7 @@ from dagsched_env import compare, suites
 from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command
 from dagsched_env.cli.clusters import add_cluster, compare_each, here, read_cluster
 from dagsched_env.cli.machines import add_machines, machine_flags, read_problems
-from dagsched_env.cli.outputs import PAGES, PICTURES, TABLES, check_output
+from dagsched_env.cli.outputs import PAGES, PICTURES, TABLES, check_not_read, check_output
 from dagsched_env.cli.policies import POLICIES, add_checkpoint, read_policies
 from dagsched_env.cli.progress import bar
 from dagsched_env.cli.schedulers import CP_SAT, NAMES_HELP, SOLVE, add_time_limit, choose
@@ -98,11 +98,14 @@ def add_commands(commands: Commands) -> None:
 
 
 def _compare(arguments: argparse.Namespace) -> None:
-    check_output("--csv", arguments.csv, TABLES)
+    inputs = (*arguments.files, arguments.machines)
+    check_output("--csv", arguments.csv, TABLES, inputs)
     if arguments.safe and not arguments.csv:
         raise DAGSchedError("--safe is for the table of --csv: name its file, or leave --safe out")
-    check_output("--png", arguments.png, PICTURES)
-    check_output("--html", arguments.html, PAGES)
+    check_output("--png", arguments.png, PICTURES, inputs)
+    check_output("--html", arguments.html, PAGES, inputs)
+    if arguments.journal is not None:
+        check_not_read("--journal", arguments.journal, inputs)
     best_known = arguments.reference == "best-known"
     if arguments.files and (arguments.suite or best_known):
         option = "--suite" if arguments.suite else "--reference best-known"

@@ -99,7 +99,8 @@ def _describe(name: str) -> str:
 
 
 def _convert(arguments: argparse.Namespace) -> None:
-    check_instance_output("OUT", arguments.target, arguments.target_format)
+    inputs = (arguments.source, arguments.schedule, arguments.machines)
+    check_instance_output("OUT", arguments.target, arguments.target_format, inputs)
     options = machine_flags(arguments)
     instance, _ = read_problem(arguments.source, options, format=arguments.source_format)
     schedule = read_schedule(arguments.schedule, instance) if arguments.schedule else None

@@ -178,9 +178,9 @@ def add_machines(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--bandwidth",
-        type=float,
         metavar="B",
-        help="data per unit of time between processors; default: 1",
+        help="data per unit of time between processors, or 1Gbit/s, 125MB/s where data is in "
+        "bytes, as in WfFormat; default: 1",
     )
     group.add_argument(
         "--latency", type=float, metavar="L", help="time before a transfer starts; default: 0"

@@ -1,7 +1,7 @@
 """Files that a command will write, checked before its work: suffix, folder, what is needed."""
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from dagsched_env import io
@@ -9,7 +9,17 @@ from dagsched_env.errors import DAGSchedError
 from dagsched_env.render.canvas import SUFFIXES as PICTURES
 from dagsched_env.render.canvas import require_matplotlib
 
-__all__ = ["CHARTS", "JSON", "PAGES", "PICTURES", "TABLES", "check_instance_output", "check_output"]
+__all__ = [
+    "CHARTS",
+    "JSON",
+    "PAGES",
+    "PICTURES",
+    "TABLES",
+    "check_instance_output",
+    "check_not_read",
+    "check_output",
+    "output_places",
+]
 
 PAGES = (".html", ".htm")
 CHARTS = (*PICTURES, *PAGES)
@@ -17,23 +27,30 @@ JSON = (".json", "")
 TABLES = (".csv", "")
 
 
-def check_output(option: str, path: str | Path | None, suffixes: Collection[str]) -> None:
+def check_output(
+    option: str,
+    path: str | Path | None,
+    suffixes: Collection[str],
+    inputs: Iterable[str | Path | None] = (),
+) -> None:
     """Refuse a file that could not be written after the work.
 
     Args:
         option: of the command line, for messages.
         path: of the file; None = the option is not given.
         suffixes: that it may have, in lower case; the empty one = none.
+        inputs: what the command reads: files, and names that are none.
 
     Raises:
-        DAGSchedError: another suffix, or a folder that is missing or cannot be written; the message
-            names the file and the option.
+        DAGSchedError: another suffix, a file that the command reads, or a folder that is missing
+            or cannot be written; the message names the file and the option.
         MissingExtraError: it is a picture, and matplotlib is not installed.
     """
     if path is None:
         return
     target = Path(path)
     _check_folder(option, target)
+    check_not_read(option, target, inputs)
     if target.is_dir():
         raise DAGSchedError(f"{path} is a folder: name a file in it with {option}")
     suffix = target.suffix.lower()
@@ -44,19 +61,84 @@ def check_output(option: str, path: str | Path | None, suffixes: Collection[str]
         require_matplotlib()
 
 
-def check_instance_output(option: str, path: str | Path, format: str | None = None) -> None:
+def output_places(
+    option: str,
+    path: Path | None,
+    files: Sequence[str],
+    suffixes: Sequence[str],
+    inputs: Iterable[str | Path | None] = (),
+) -> list[Path]:
+    """Where an output of each file goes: of one file to ``path``, of several into this folder.
+
+    Args:
+        option: of the command line, for messages.
+        path: None = the option is not given.
+        files: that the command reads.
+        suffixes: as of ``check_output``; the first one is that of files in a folder.
+        inputs: as of ``check_output``.
+
+    Returns:
+        A path for each file, checked; none if the option is not given. The folder is made.
+
+    Raises:
+        DAGSchedError: as ``check_output``; or the folder is called like a file, or two files have
+            one name.
+    """
+    if path is None:
+        return []
+    places = [path]
+    if len(files) > 1:
+        places = [path / f"{Path(file).stem}{suffixes[0]}" for file in files]
+        if doubles := [place.name for place in places if places.count(place) > 1]:
+            raise DAGSchedError(f"two files would be {path / doubles[0]}: take them one by one")
+        if path.is_file() or (path.suffix and not path.is_dir()):
+            raise DAGSchedError(f"{path}: of several files {option} names a folder")
+        _check_folder(option, path)
+        path.mkdir(exist_ok=True)
+    for place in places:
+        check_output(option, place, suffixes, inputs)
+    return places
+
+
+def check_not_read(option: str, path: Path, inputs: Iterable[str | Path | None]) -> None:
+    """Refuse a file that the command reads: it would be lost.
+
+    Args:
+        option: of the command line, for messages.
+        path: that it would write.
+        inputs: as of ``check_output``.
+
+    Raises:
+        DAGSchedError: the message names the file and the option.
+    """
+    if path.is_file():
+        for other in inputs:
+            if other is not None and Path(other).exists() and path.samefile(other):
+                raise DAGSchedError(
+                    f"{path} is read by this command: name another file with {option}"
+                )
+
+
+def check_instance_output(
+    option: str,
+    path: str | Path,
+    format: str | None = None,
+    inputs: Iterable[str | Path | None] = (),
+) -> None:
     """Refuse a file into which no instance could be written after the work.
 
     Args:
         option: of the command line, for messages.
         path: of the file, or of the folder for CSV.
         format: as of ``io.save``.
+        inputs: as of ``check_output``.
 
     Raises:
-        DAGSchedError: no format that can be written, or a folder that is missing or cannot be
-            written.
+        DAGSchedError: no format that can be written, a file that is read, or a folder that is
+            missing or cannot be written.
     """
     io.check_target(path, format=format)
+    check_not_read(option, Path(path), inputs)
     _check_folder(option, Path(path))
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from dagsched_env.cli.arguments import positive
 from dagsched_env.compare import Scheduler
 from dagsched_env.errors import DAGSchedError, MissingExtraError
+from dagsched_env.instance import Instance
 
 __all__ = ["POLICIES", "add_checkpoint", "read_policies"]
 
@@ -43,7 +44,7 @@ def add_checkpoint(parser: argparse.ArgumentParser) -> None:
 
 
 def read_policies(checkpoint: Path | None, samples: int) -> dict[str, Scheduler]:
-    """Name → scheduler; none without a checkpoint.
+    """Name → scheduler, its kernels loaded; none without a checkpoint.
 
     Raises:
         DAGSchedError: there is nobody to read the checkpoint, or it cannot be read.
@@ -60,4 +61,6 @@ def read_policies(checkpoint: Path | None, samples: int) -> dict[str, Scheduler]
         schedulers: dict[str, Scheduler] = reader.load()(checkpoint, samples, SEED)
     except ModuleNotFoundError as error:
         raise MissingExtraError(error.name or reader.value, "trainer") from None
+    for scheduler in schedulers.values():  # or the first one timed would be charged for all
+        scheduler(Instance([[2.0, 3.0], [4.0, 3.0]], [(0, 1)], [5.0]))
     return schedulers

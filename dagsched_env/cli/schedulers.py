@@ -16,7 +16,7 @@ from dagsched_env.instance import Instance
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import SCHEDULERS, SEARCHERS
 
-__all__ = ["CP_SAT", "NAMES", "NAMES_HELP", "SOLVE", "add_time_limit", "choose"]
+__all__ = ["CP_SAT", "Interrupted", "NAMES", "NAMES_HELP", "SOLVE", "add_time_limit", "choose"]
 
 SOLVE, CP_SAT = "solve", "cp_sat"
 NAMES = (*SCHEDULERS, SOLVE, CP_SAT)
@@ -29,6 +29,18 @@ NAMES_HELP = (
 CP_SAT_SECONDS = 10.0
 BUDGET = "budget_s"
 """The parameter by which a scheduler takes ``--time-limit``."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C in a search that has a schedule already.
+
+    Args:
+        schedule: the best so far.
+    """
+
+    def __init__(self, schedule: Schedule) -> None:
+        super().__init__()
+        self.schedule = schedule
 
 
 def add_time_limit(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +71,7 @@ def choose(
 
     Raises:
         DAGSchedError: an unknown name, a function that cannot be imported, or a policy without a
-            checkpoint.
+            checkpoint. Where Ctrl-C ends a ``solve``, it raises ``Interrupted``.
     """
     kept = [] if bounds is None else bounds
     return {name: policies.get(name) or _scheduler(name, time_limit, kept) for name in names}
@@ -112,6 +124,8 @@ def _call(name: str, scheduler: Callable[..., Any], instance: Instance) -> Sched
 def _solve(time_limit: float | None, bounds: list[float], instance: Instance) -> Schedule:
     result = solver.solve(instance, budget_s=time_limit)
     bounds.append(result.lower_bound)
+    if result.stopped_by == "interrupt":
+        raise Interrupted(result.schedule)
     return result.schedule
 
 

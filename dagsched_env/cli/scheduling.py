@@ -10,7 +10,14 @@ from dagsched_env.cli.machines import add_machines, machine_flags, read_problem
 from dagsched_env.cli.outputs import CHARTS, JSON, check_output
 from dagsched_env.cli.policies import add_checkpoint, read_policies
 from dagsched_env.cli.progress import bar
-from dagsched_env.cli.schedulers import CP_SAT, NAMES, NAMES_HELP, add_time_limit, choose
+from dagsched_env.cli.schedulers import (
+    CP_SAT,
+    NAMES,
+    NAMES_HELP,
+    Interrupted,
+    add_time_limit,
+    choose,
+)
 from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_text
 from dagsched_env.schedule import Schedule
@@ -71,20 +78,26 @@ def add_commands(commands: Commands) -> None:
 
 
 def _schedule(arguments: argparse.Namespace) -> None:
-    check_output("--out", arguments.out, JSON)
-    check_output("--gantt", arguments.gantt, CHARTS)
+    inputs = (arguments.file, arguments.machines)
+    check_output("--out", arguments.out, JSON, inputs)
+    check_output("--gantt", arguments.gantt, CHARTS, inputs)
     instance, _ = read_problem(arguments.file, machine_flags(arguments))
     policies = read_policies(arguments.checkpoint, arguments.samples)
     every = [*(name for name in NAMES if name != CP_SAT), *policies]
     names = every if arguments.scheduler == "all" else [arguments.scheduler]
     bounds: list[float] = []
     chosen = choose(names, arguments.time_limit, policies, bounds)
-    schedules = {}
+    schedules, interrupted = {}, False
     with bar("scheduling", len(names)) as progress:
         for done, (name, scheduler) in enumerate(chosen.items(), 1):
-            schedules[name] = scheduler(instance)
+            try:
+                schedules[name] = scheduler(instance)
+            except Interrupted as stop:
+                schedules[name], interrupted = stop.schedule, True
             schedules[name].validate(instance)
             progress(done, len(names))
+            if interrupted:
+                break
     _print_metrics(schedules, instance)
     best = min(schedules, key=lambda name: schedules[name].makespan)
     if bounds:
@@ -94,6 +107,8 @@ def _schedule(arguments: argparse.Namespace) -> None:
         print(f"wrote {arguments.out} ({best})")
     if arguments.gantt:
         print(f"wrote {render.save(schedules[best], arguments.gantt, instance)} ({best})")
+    if interrupted:
+        raise KeyboardInterrupt
 
 
 def _print_metrics(schedules: Mapping[str, Schedule], instance: Instance) -> None:
@@ -115,7 +130,8 @@ def _print_bound(bound: float, name: str, makespan: float) -> None:
 
 
 def _plot(arguments: argparse.Namespace) -> None:
-    check_output("--out", arguments.out, CHARTS)
+    inputs = (arguments.instance, *arguments.schedules, arguments.machines)
+    check_output("--out", arguments.out, CHARTS, inputs)
     instance, _ = read_problem(arguments.instance, machine_flags(arguments))
     schedules = [read_schedule(file, instance) for file in arguments.schedules]
     chosen = schedules or SCHEDULERS[DEFAULT](instance)

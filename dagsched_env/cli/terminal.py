@@ -1,9 +1,10 @@
 """What a command prints: names and paths are any text, which a terminal may not be able to show."""
 
 import io
+import os
 import sys
 
-__all__ = ["print_any_text"]
+__all__ = ["leave_unread", "print_any_text"]
 
 
 def print_any_text() -> None:
@@ -13,3 +14,11 @@ def print_any_text() -> None:
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def leave_unread() -> None:
+    """Nobody reads standard output any more, as behind ``| head``: that is no error.
+
+    What is still to be written, when Python ends, goes nowhere.
+    """
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

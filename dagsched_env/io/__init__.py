@@ -8,7 +8,7 @@
 | stg          | .stg               | yes  | no    | workflow, every edge one unit of data         |
 | dot          | .dot, .gv          | yes  | yes   | instance, exactly, and schedule; or workflow  |
 | graphml      | .graphml           | yes  | yes   | instance, exactly, and schedule; or workflow  |
-| csv          | .csv (a directory) | yes  | yes   | instance, exactly, and schedule               |
+| csv          | .csv, a directory  | yes  | yes   | instance, exactly, and schedule; or workflow  |
 | job_shop     | .jsp, .jss         | yes  | no    | instance without communication                |
 | fjsp         | .fjs, .fjsp        | yes  | no    | instance without communication                |
 | chrome_trace | .trace.json        | no   | yes   | schedule (chrome://tracing, ui.perfetto.dev)  |
@@ -16,9 +16,10 @@
 An instance describes its own processors; a workflow is put on the ``platform`` that is passed to
 ``load``: ``MachineOptions``, or what ``load_machines`` reads from a file. Without one, processors
 are assumed, and a ``MachinesAssumedWarning`` says which. DOT and GraphML hold an instance
-where their nodes have the attribute ``comp``. STG files say nothing about communication; the
-``ccr`` or the bandwidths of the platform determine it. XML needs the extra ``formats``. Schedules
-are written but not read back; ``Schedule.to_json`` is their own format.
+where their nodes have the attribute ``comp``; CSV, where it has a column of times for each
+processor. STG files say nothing about communication; the ``ccr`` or the bandwidths of the platform
+determine it. XML needs the extra ``formats``. Schedules are written but not read back;
+``Schedule.to_json`` is their own format.
 Graphs of networkx: ``Instance.from_networkx``, or ``workflow_from_networkx`` without cost vectors.
 
 In reading order:
@@ -33,7 +34,9 @@ In reading order:
 - ``dot_syntax``: the grammar of DOT, linear and without recursion;
 - ``dot``: DOT, read and written;
 - ``graphml``: GraphML, read and written;
-- ``csv_trio``: a directory of tables, read and written;
+- ``csv_table``: one table as CSV, with the places of its lines;
+- ``csv_trio``: an instance as a directory of tables, read and written;
+- ``csv_workflow``: tasks and their times as tables, without machines;
 - ``spreadsheets``: names that a spreadsheet would take for formulas;
 - ``transfers``: file sizes on the edges of traces;
 - ``wfformat_14``: WfFormat traces of version 1.4;
@@ -111,7 +114,7 @@ REMEDY = (
     "pass platform=, such as dagsched_env.io.{}, or platform=dagsched_env.io.RandomPlatform() to "
     "accept it"
 )
-SUCH_AS = 'MachineOptions(platform="identical", processors=4)'
+SUCH_AS = 'MachineOptions(platform="identical", processors=4, bandwidth=1)'
 
 
 def load(
@@ -123,7 +126,7 @@ def load(
     """Read a problem from a file of any format that can be read.
 
     Args:
-        path: the file (for CSV the directory), or the name of a bundled trace where no such file
+        path: the file (or directory of CSV), or the name of a bundled trace where no such file
             exists.
         platform: the processors to run a workflow on: ``MachineOptions``, ``load_machines(FILE)``,
             ``Platform`` or any other. When None it is ``RandomPlatform()``, with a
@@ -148,8 +151,9 @@ def load_folder(path: str | PathLike[str], *, platform: Equips | None = None) ->
     """Read all problems in a folder, sorted by file name; a CSV directory is one problem.
 
     Files with a suffix of ``FORMATS`` have to be readable. Others are read where their content is
-    recognised, and left out where it is not. So are hidden files, formats that are only written,
-    machine files, and folders other than CSV directories.
+    recognised, and left out where it is not; so are tables without tasks and times. Left out, too,
+    are hidden files, formats that are only written, machine files, and folders other than CSV
+    directories.
 
     Args:
         path: the folder.

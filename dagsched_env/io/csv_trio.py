@@ -1,4 +1,4 @@
-"""A directory of tables: computation, communication and bandwidth, as CSV (RFC 4180).
+"""An instance as a directory of CSV (RFC 4180): computation, communication and bandwidth.
 
 - ``computation.csv``: the corner (label of the instance, or empty) and the processors; then each
   task with its time on each of them, ``inf`` = may not run.
@@ -8,6 +8,10 @@
   is written where bandwidths would not be read back exactly.
 - ``latency.csv``: the same with start-up times; default 0.
 - ``schedule.csv``: ``task,processor,start,finish``; written with a schedule, never read.
+
+Without bandwidths and latencies, a single processor with the name ``time``, ``runtime``,
+``duration``, ``weight`` or ``work`` is a workflow, see ``csv_workflow``. Links are always written,
+so that what was written is read back as it was.
 
 Names are written as they are, and read back exactly. **A spreadsheet takes a name that begins with
 one of** ``=+-@`` **for a formula**, which can send data away or start programs. Where names come
@@ -26,12 +30,12 @@ import numpy as np
 from dagsched_env.errors import DAGSchedError, FormatError
 from dagsched_env.instance import Instance
 from dagsched_env.io.attributes import check_names
+from dagsched_env.io.csv_table import positions, read_file
 from dagsched_env.io.numbers import FINITE, amount, check_processors, cost, number_text
-from dagsched_env.io.source import decoded
 from dagsched_env.kernels.arrays import Floats
 from dagsched_env.schedule import Schedule
 
-__all__ = ["COMPUTATION", "FILES", "dump", "parse"]
+__all__ = ["COMMUNICATION", "COMPUTATION", "FILES", "LINKS", "dump", "parse"]
 
 COMPUTATION = "computation.csv"
 COMMUNICATION = "communication.csv"
@@ -39,16 +43,15 @@ BANDWIDTH = "bandwidth.csv"
 INVERSE = "inverse_bandwidth.csv"
 LATENCY = "latency.csv"
 SCHEDULE = "schedule.csv"
-FILES = (COMPUTATION, COMMUNICATION, BANDWIDTH, INVERSE, LATENCY, SCHEDULE)
+LINKS = (BANDWIDTH, INVERSE, LATENCY)
+"""Tables between processors; one of the first two is always written."""
+FILES = (COMPUTATION, COMMUNICATION, *LINKS, SCHEDULE)
 """All files that such a directory may hold."""
 
 EDGE_HEADER = ["from", "to", "data"]
 SCHEDULE_HEADER = ["task", "processor", "start", "finish"]
 MARK = "\ufeff"
 """The byte order mark, which is no part of a text that begins with it."""
-
-Row = tuple[str, list[str]]
-"""Place of a line, for messages, and its cells."""
 
 
 # -- reading -----------------------------------------------------------------------------------
@@ -64,11 +67,13 @@ def parse(directory: Path) -> Instance:
         OSError: a file cannot be read.
     """
     if not (directory / COMPUTATION).is_file():
-        raise FormatError(f"the directory has no {COMPUTATION}: it is not an instance as CSV")
-    (_, header), *rows = _table(directory, COMPUTATION)
+        raise FormatError(
+            f"the directory has no {COMPUTATION} and no tasks.csv: it is not an instance as CSV"
+        )
+    (_, header), *rows = read_file(directory / COMPUTATION)
     label, processors = header[0], header[1:]
     check_processors(len(processors), COMPUTATION)
-    tasks = _names(rows)
+    tasks = positions((where, cells[0]) for where, cells in rows)
     comp = [[cost(cell, where) for cell in cells[1:]] for where, cells in rows]
     edges, data = _edges(directory, tasks)
     return Instance(
@@ -83,36 +88,10 @@ def parse(directory: Path) -> Instance:
     )
 
 
-def _table(directory: Path, name: str) -> list[Row]:
-    """Header and lines of a table, all of the same length."""
-    text = decoded((directory / name).read_bytes())
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    rows: list[Row] = []
-    try:
-        rows.extend((f"{name} line {reader.line_num}", cells) for cells in reader if cells)
-    except csv.Error as error:
-        raise FormatError(f"{name} line {reader.line_num}: {error}") from None
-    if not rows:
-        raise FormatError(f"{name} is empty: it needs a header")
-    for where, cells in rows:
-        if len(cells) != len(rows[0][1]):
-            raise FormatError(f"{where} has {len(cells)} cells, the header {len(rows[0][1])}")
-    return rows
-
-
-def _names(rows: Sequence[Row]) -> dict[str, int]:
-    names: dict[str, int] = {}
-    for where, cells in rows:
-        if cells[0] in names:
-            raise FormatError(f"{where} repeats the name {cells[0]!r}")
-        names[cells[0]] = len(names)
-    return names
-
-
 def _edges(directory: Path, tasks: Mapping[str, int]) -> tuple[list[tuple[int, int]], list[float]]:
     if not (directory / COMMUNICATION).is_file():
         raise FormatError(f"the directory has no {COMMUNICATION}; without edges, give its header")
-    (_, header), *rows = _table(directory, COMMUNICATION)
+    (_, header), *rows = read_file(directory / COMMUNICATION)
     if header != EDGE_HEADER:
         raise FormatError(f"{COMMUNICATION} needs the header {','.join(EDGE_HEADER)}")
     edges, data = [], []
@@ -143,7 +122,7 @@ def _links(directory: Path, name: str, processors: list[str]) -> Floats | None:
     """``[p, p]`` numbers of a table between processors; None where it is missing."""
     if not (directory / name).is_file():
         return None
-    (where, header), *rows = _table(directory, name)
+    (where, header), *rows = read_file(directory / name)
     if header[1:] != processors or [cells[0] for _, cells in rows] != processors:
         raise FormatError(f"{where}: the processors are not those of {COMPUTATION}, in its order")
     return np.array(

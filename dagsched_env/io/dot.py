@@ -1,7 +1,8 @@
 """DOT, the language of Graphviz: graphviz.org/doc/info/lang.html; attributes as in ``attributes``.
 
 Directed graphs are read, with nodes, edges, chains of edges, default attributes and subgraphs (as
-groups only). Undirected edges, ports, and subgraphs as ends of an edge are refused.
+groups only). An edge between groups, ``a -> {b c}``, joins every node of the left one with every
+node of the right one. Ports, as in ``a:n -> b:s``, are ignored. Undirected edges are refused.
 """
 
 # pydot 4, which builds on pyparsing, is not used: it takes 1.3 ms for each statement, exponential

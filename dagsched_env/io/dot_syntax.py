@@ -1,12 +1,13 @@
-"""The part of the grammar of DOT that describes one directed graph; linear in the file length.
+"""The part of the grammar of DOT that describes one directed graph.
 
-graphviz.org/doc/info/lang.html. Nothing recurses, so nesting cannot overflow the stack.
+graphviz.org/doc/info/lang.html. Nothing recurses, so nesting cannot overflow the stack. Time and
+memory are linear in the file length and in the edges of groups, whose number is limited.
 """
 
 import itertools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from dagsched_env.errors import FormatError
@@ -24,6 +25,11 @@ TOKEN = re.compile(
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
 KEYWORDS = ("node", "edge", "graph", "digraph", "subgraph", "strict")
+MOST_GROUP_EDGES = 1_000_000
+"""Most edges that groups of nodes make: a short file can describe any number of them."""
+
+Group = tuple[str, ...]
+"""Distinct nodes at one end of an edge, most often a single one."""
 
 
 @dataclass
@@ -45,20 +51,30 @@ class Token:
 
 @dataclass(frozen=True)
 class Scope:
-    """Attributes of the nodes and edges that follow within the same braces.
+    """What holds within the same braces: attributes of the nodes and edges that follow.
 
     Only those with a meaning for scheduling are kept, because every node copies them.
+
+    Args:
+        node: attributes of nodes.
+        edge: attributes of edges.
+        first: how many nodes were mentioned within braces before these were opened.
+        chain: ends of the edges that lead to these braces; empty where none does.
+        reopened: whether a subgraph of this name has been opened before.
     """
 
     node: Attributes = field(default_factory=dict)
     edge: Attributes = field(default_factory=dict)
+    first: int = 0
+    chain: list[Group] = field(default_factory=list)
+    reopened: bool = False
 
     def plus(self, kind: str, attributes: Attributes) -> "Scope":
         kept = {key: attributes[key] for key in WEIGHTS if key in attributes}
         return (
-            Scope(self.node | kept, self.edge)
+            replace(self, node=self.node | kept)
             if kind == "node"
-            else Scope(self.node, self.edge | kept)
+            else replace(self, edge=self.edge | kept)
         )
 
 
@@ -113,6 +129,9 @@ class _Parser:
         self.lines = text.count("\n") + 1
         self.token = self._next()
         self.digraph = Digraph()
+        self.subgraphs: set[str] = set()
+        self.mentioned: list[str] = []  # nodes within braces, in the order of the file
+        self.group_edges = 0
 
     def graph(self) -> Digraph:
         self._accept_word("strict")
@@ -129,14 +148,13 @@ class _Parser:
         return self.digraph
 
     def _statement(self, scopes: list[Scope]) -> None:
-        if self._accept(";"):
+        if self._accept(";") or self._opens_subgraph(scopes, []):
             return
         if self._accept("}"):
-            scopes.pop()
-            if scopes and self.token.text == "->":
-                self._fail("a subgraph cannot be the end of an edge: name its nodes")
-        elif self._opens_subgraph():
-            scopes.append(scopes[-1])
+            closed = scopes.pop()
+            if scopes and (closed.chain or self.token.text in ("->", "--")):
+                closed.chain.append(self._group(closed))
+                self._chain(scopes, closed.chain)
         elif self._is_word("graph"):
             self._advance()
             attributes = self._attribute_list()
@@ -149,13 +167,21 @@ class _Parser:
         else:
             self._named(scopes)
 
-    def _opens_subgraph(self) -> bool:
+    def _opens_subgraph(self, scopes: list[Scope], chain: list[Group]) -> bool:
+        """Whether a subgraph begins here; its braces are entered, as the next end of the chain."""
+        name = None
         if self._accept_word("subgraph"):
             if self.token.text != "{":
-                self._identifier()
+                name = self._identifier()
             self._expect("{")
-            return True
-        return self._accept("{")
+        elif not self._accept("{"):
+            return False
+        reopened = name in self.subgraphs
+        if name is not None:
+            self.subgraphs.add(name)
+        first = len(self.mentioned)
+        scopes.append(replace(scopes[-1], first=first, chain=chain, reopened=reopened))
+        return True
 
     def _named(self, scopes: list[Scope]) -> None:
         """A node, a chain of edges, or ``key = value`` of the graph."""
@@ -165,20 +191,47 @@ class _Parser:
             if len(scopes) == 1:
                 self.digraph.attributes[first.lower()] = value
             return
-        chain = [first]
+        self._chain(scopes, [self._node(first, scopes)])
+
+    def _node(self, name: str, scopes: list[Scope]) -> Group:
+        """A node and its port, which is passed over, as one end of an edge."""
+        for _ in range(2):
+            if self._accept(":"):
+                self._identifier()
+        self.digraph.nodes.setdefault(name, dict(scopes[-1].node))
+        if len(scopes) > 1:
+            self.mentioned.append(name)
+        return (name,)
+
+    def _group(self, closed: Scope) -> Group:
+        """The nodes within braces that have just been closed."""
+        if closed.reopened:
+            self._fail("a subgraph opened twice cannot be the end of an edge: name its nodes")
+        nodes = tuple(dict.fromkeys(self.mentioned[closed.first :]))
+        self.mentioned[closed.first :] = nodes
+        return nodes
+
+    def _chain(self, scopes: list[Scope], chain: list[Group]) -> None:
+        """The rest of a statement that begins with these nodes: more ends, then attributes."""
         while self._accept("->"):
-            if self.token.text == "{" or self._is_word("subgraph"):
-                self._fail("a subgraph cannot be the end of an edge: name its nodes")
-            chain.append(self._identifier())
-        if self.token.text in (":", "--"):
-            self._fail("ports and undirected edges are not read")
+            if self._opens_subgraph(scopes, chain):
+                return  # the chain goes on where the braces are closed
+            chain.append(self._node(self._identifier(), scopes))
+        if self.token.text == "--":
+            self._fail("undirected edges are not read")
         attributes = self._attribute_list()
-        for node in chain:
-            self.digraph.nodes.setdefault(node, dict(scopes[-1].node))
         if len(chain) == 1:
-            self.digraph.nodes[first] |= attributes
-        for u, v in itertools.pairwise(chain):
-            self.digraph.edges.append((u, v, scopes[-1].edge | attributes))
+            self.digraph.nodes[chain[0][0]] |= attributes
+        attributes = scopes[-1].edge | attributes
+        for sources, targets in itertools.pairwise(chain):
+            # An empty group counts as one node, as it takes time, too.
+            self.group_edges += (len(sources) or 1) * (len(targets) or 1) - 1
+            if self.group_edges > MOST_GROUP_EDGES:
+                raise FormatError(
+                    f"line {self.token.line}: groups of nodes make more than {MOST_GROUP_EDGES} "
+                    "edges: make the groups smaller"
+                )
+            self.digraph.edges.extend(itertools.product(sources, targets, [attributes]))
 
     def _attribute_list(self) -> Attributes:
         attributes: Attributes = {}

@@ -8,6 +8,7 @@ from dagsched_env.instance import Instance
 from dagsched_env.io import (
     chrome_trace,
     csv_trio,
+    csv_workflow,
     dax,
     dot,
     fjsp,
@@ -49,6 +50,10 @@ def _read_wfformat(source: Source) -> Instance | Workflow:
     return wfformat_dump.embedded(source.json) or wfformat.parse(source.json)
 
 
+def _read_csv(source: Source) -> Instance | Workflow:
+    return csv_workflow.parse(source) or csv_trio.parse(source.path)
+
+
 FORMATS: dict[str, Format] = {
     "chrome_trace": Format(
         title="Chrome trace",
@@ -59,7 +64,7 @@ FORMATS: dict[str, Format] = {
     "csv": Format(
         title="CSV",
         suffixes=(".csv",),
-        read=lambda source: csv_trio.parse(source.path),
+        read=_read_csv,
         write=csv_trio.dump,
         schedule="optional",
     ),

@@ -26,7 +26,8 @@ An example:
 - ``links``: a list of exceptions, each ``between`` two processors (both directions) or ``from`` one
   ``to`` another, with its own ``bandwidth``, ``latency`` or both; a direction has at most one;
 - ``eligible``: name or kind of a task → names of the processors that may run it; a task that is not
-  named runs on all.
+  named runs on all. Kinds are those that a Gantt chart shows: ``mProject_ID0000012`` is an
+  ``mProject``. Where a task and a kind have the same name, the task is meant.
 """
 
 from collections.abc import Iterable

@@ -1,13 +1,14 @@
 """What is said of the machines for a file that describes none, and one line that says it back.
 
 The same parameters stand on a command line (``--platform identical --processors 4``), behind a file
-in a SPEC (``graph.dot?platform=identical&processors=4``), and in Python
-(``MachineOptions(platform="identical", processors=4)``, a platform for ``load``).
+in a SPEC (``graph.dot?platform=identical&processors=4&bandwidth=1``), and in Python
+(``MachineOptions(platform="identical", processors=4, bandwidth=1)``, a platform for ``load``).
 """
 
 import dataclasses
 import inspect
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -37,6 +38,12 @@ DEFAULT_KIND, DEFAULT_CCR, DEFAULT_SEED = "unrelated", 1.0, 0
 COUNTS = {"gpus": "n_gpus", "clusters": "n_clusters"}
 OF_KIND = ("beta", "gpus", "acceleration", "clusters", "slowdown", "share")
 """Parameters that only some kinds of processors have."""
+RATE = re.compile(
+    r"(?P<number>[\d.]+(?:[eE][+-]?\d+)?) ?(?:(?P<prefix>[kMGT]?)(?P<unit>bit|b|B)(?:/s|ps)?)?"
+)
+PREFIXES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+BITS = 8.0
+"""In a byte."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -59,7 +66,8 @@ class MachineOptions:
         clusters: number of clusters, of clustered processors; default: 2.
         slowdown: of transfers between clusters over those within one, of clustered; default: 10.
         share: of the processors, which can run a task, of restricted; default: 0.5.
-        bandwidth: units of data per unit of time between processors; default: 1.
+        bandwidth: units of data per unit of time between processors, or with a unit of its own
+            for data in bytes and times in seconds, as in 1Gbit/s or 125MB/s; default: 1.
         latency: time before a transfer starts; default: 0.
         ccr: rescale the communication to this ratio to computation; default: the costs of the
             file, or 1 where no option says anything of the machines.
@@ -76,7 +84,7 @@ class MachineOptions:
     clusters: int | None = None
     slowdown: float | None = None
     share: float | None = None
-    bandwidth: float | None = None
+    bandwidth: str | float | None = None
     latency: float | None = None
     ccr: float | None = None
     platform_seed: int | None = None
@@ -110,7 +118,7 @@ class MachineOptions:
         self._check("clusters", self.clusters, 1, MOST_MACHINES)
         self._check("slowdown", self.slowdown, 1, LARGEST)
         self._check("share", self.share, 0, 1)
-        self._check("bandwidth", self.bandwidth, 1 / LARGEST, LARGEST)
+        self._check("bandwidth", self._bandwidth, 1 / LARGEST, LARGEST)
         self._check("latency", self.latency, 0, LARGEST)
         self._check("ccr", self.ccr, 0, LARGEST)
         self._check("platform_seed", self.platform_seed, 0, math.inf)
@@ -146,8 +154,8 @@ class MachineOptions:
             instance = self._drawn(workflow)
         return altered(
             instance,
-            inv_bandwidth=instance.inv_bandwidth / (self.bandwidth or 1.0),
-            latency=instance.latency / (self.bandwidth or 1.0) + (self.latency or 0.0),
+            inv_bandwidth=instance.inv_bandwidth / (self._bandwidth or 1.0),
+            latency=instance.latency / (self._bandwidth or 1.0) + (self.latency or 0.0),
         )
 
     def keep(self, instance: Instance) -> Instance:
@@ -192,32 +200,38 @@ class MachineOptions:
             own = ", ".join(f"{name} {_shown(values[name])}" for name in self._own)
             drawn = "" if self._kind == "identical" else f" drawn with seed {self._seed}"
             made = f"{p} {kind} processors{f' ({own})' if own else ''}{drawn}"
-        return f"{made}, {self._costs(instances, self._ratio)}"
+        bandwidth = None if self.machines is not None else self._bandwidth or 1.0
+        return f"{made}, {self._costs(instances, self._ratio, bandwidth)}"
 
     def statement_of_file(self, instance: Instance) -> str:
         """One line on an instance whose file describes its processors."""
         made = f"{instance.n_processors} processors as in the file"
-        return f"{made}, {self._costs([instance], self.ccr)}"
+        return f"{made}, {self._costs([instance], self.ccr, None)}"
 
     @property
     def assumed(self) -> tuple[str, ...]:
         """Parameters that change what was assumed; none where all was said."""
-        if self.machines is not None or self.speeds:
+        if self.machines is not None:
             return ()
-        drawn = self._kind != "identical"
+        related = self.speeds is not None
+        drawn = not related and self._kind != "identical"
+        linked = (self.ccr, self.bandwidth, self.latency) != (None, None, None)
         missing = {
-            "platform": self.platform is None,
-            "processors": self.processors is None,
-            **{name: getattr(self, name) is None for name in self._own if name in OF_KIND},
+            "platform": self.platform is None and not related,
+            "processors": self.processors is None and not related,
+            **{name: drawn and name not in self.given for name in self._own if name in OF_KIND},
             "platform_seed": drawn and self.platform_seed is None,
-            "ccr": drawn and (self.ccr, self.bandwidth, self.latency) == (None, None, None),
+            "bandwidth": not linked,
+            "ccr": not linked,
         }
         return tuple(name for name, there in missing.items() if there)
 
-    def _costs(self, instances: Sequence[Instance], wanted: float | None) -> str:
+    def _costs(
+        self, instances: Sequence[Instance], wanted: float | None, bandwidth: float | None
+    ) -> str:
         if wanted is not None:
             return f"communication rescaled to CCR {wanted:g}"
-        link = "" if self.bandwidth is None else f"bandwidth {self.bandwidth:g}, "
+        link = "" if bandwidth is None else f"bandwidth {bandwidth:g}, "
         link += "" if self.latency is None else f"latency {self.latency:g}, "
         ratios = [ccr(instance) for instance in instances]
         shown = dict.fromkeys(f"{ratio:.4g}" for ratio in (min(ratios), max(ratios)))
@@ -242,6 +256,25 @@ class MachineOptions:
     def _ratio(self) -> float | None:
         """The ratio to rescale to; None: the costs of the file stay."""
         return self.ccr if self.given else DEFAULT_CCR
+
+    @property
+    def _bandwidth(self) -> float | None:
+        """As a number."""
+        if not isinstance(self.bandwidth, str):
+            return self.bandwidth
+        found = RATE.fullmatch(self.bandwidth.strip())
+        try:
+            number = float(found["number"]) if found else math.nan
+        except ValueError:
+            number = math.nan
+        if not found or math.isnan(number):
+            raise DAGSchedError(
+                f"{self.label('bandwidth')} is {self.bandwidth!r}: write a number, or one with a "
+                "unit where data is in bytes, as in 1Gbit/s or 125MB/s"
+            )
+        if found["unit"] is None:
+            return number
+        return number * PREFIXES[found["prefix"]] / (1.0 if found["unit"] == "B" else BITS)
 
     @property
     def _speeds(self) -> list[float]:

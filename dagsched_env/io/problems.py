@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from dagsched_env.errors import DAGSchedError, FormatError, MachinesAssumedWarning
 from dagsched_env.instance import Instance
-from dagsched_env.io import machine_file
+from dagsched_env.io import csv_workflow, machine_file
 from dagsched_env.io.csv_trio import COMPUTATION
 from dagsched_env.io.formats import FORMATS, by_suffix
 from dagsched_env.io.machine_options import MachineOptions
@@ -153,12 +153,13 @@ def _put_on(path: Path, content: Instance | Workflow, platform: Equips) -> Probl
 
 def _read_entry(path: Path) -> Instance | Workflow | None:
     """A file or CSV directory in a folder; None where it is to be left out."""
-    if path.name.startswith(".") or (path.is_dir() and not _is_csv(path)):
+    tables = _is_csv(path) or (path / csv_workflow.TASKS).is_file()
+    if path.name.startswith(".") or (path.is_dir() and not tables):
         return None
     promised = by_suffix(path.name)
     if promised is not None and FORMATS[promised].read is None:
         return None
-    if promised == "csv" and not path.is_dir():  # a single table is no problem
+    if promised == "csv" and not path.is_dir() and not _is_task_table(path):
         return None
     if promised == "json" and _is_machine_file(path):
         return None
@@ -172,6 +173,14 @@ def _read_entry(path: Path) -> Instance | Workflow | None:
 
 def _is_csv(path: Path) -> bool:
     return path.is_dir() and (by_suffix(path.name) == "csv" or (path / COMPUTATION).exists())
+
+
+def _is_task_table(path: Path) -> bool:
+    """Other tables are no problems, but parts of one, or results."""
+    try:
+        return csv_workflow.recognises(Source(path).text)
+    except (FormatError, OSError):
+        return False
 
 
 def _is_machine_file(path: Path) -> bool:

@@ -1,7 +1,7 @@
 """The format of a file: by its suffix where this is unique, otherwise by its content."""
 
 from dagsched_env.errors import DAGSchedError, FormatError
-from dagsched_env.io import machine_file, own_json, wfformat
+from dagsched_env.io import csv_workflow, machine_file, own_json, wfformat
 from dagsched_env.io.dot_syntax import starts_like_dot
 from dagsched_env.io.formats import FORMATS, by_suffix
 from dagsched_env.io.numbers import lines
@@ -20,9 +20,9 @@ def recognise(source: Source) -> str:
     """Name of the format.
 
     A directory is CSV. A suffix of only one format decides. Otherwise JSON starts with a brace or
-    bracket, XML with ``<``, DOT with ``digraph``. Numbers are STG if the first line holds one of
-    them. If it holds two, they are a job shop where the lengths of all lines fit that format, else
-    a flexible job shop.
+    bracket, XML with ``<``, DOT with ``digraph``, CSV with a header of tasks and times. Numbers are
+    STG if the first line holds one of them. If it holds two, they are a job shop where the lengths
+    of all lines fit that format, else a flexible job shop.
 
     Raises:
         FormatError: none of these; it lists the formats.
@@ -41,6 +41,8 @@ def recognise(source: Source) -> str:
         return _xml(source)
     if starts_like_dot(source.text):
         return "dot"
+    if csv_workflow.recognises(source.text):
+        return "csv"
     return _numbers(source.text)
 
 

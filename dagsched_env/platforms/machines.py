@@ -11,6 +11,7 @@ import numpy.typing as npt
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Floats
+from dagsched_env.kinds import task_kinds
 from dagsched_env.platforms.unrelated import Unrelated
 from dagsched_env.workflow import Workflow
 
@@ -29,7 +30,8 @@ class Platform:
         latency: seconds before a transfer starts, ≥ 0: one number or ``[p, p]``.
         processor_names: p distinct names; default ``"P0"`` … .
         eligible: the processors that may run a task, by the name of the task or else by its kind
-            (``Workflow.kinds``); tasks that are not named run on all.
+            (``Workflow.kinds``, or the kind that a Gantt chart shows: ``dagsched_env.kinds``);
+            tasks that are not named run on all.
 
     Raises:
         DAGSchedError: a wrong shape or a number out of its range; the message names it.
@@ -102,16 +104,19 @@ class Platform:
 
     def _allowed(self, workflow: Workflow) -> npt.NDArray[np.bool_]:
         """``[n, p]`` whether a task may run on a processor."""
-        kinds = workflow.kinds or workflow.tasks
-        unknown = self.eligible.keys() - {*workflow.tasks, *kinds}
+        allowed = np.ones((len(workflow.tasks), self.n_processors), dtype=bool)
+        if not self.eligible:
+            return allowed
+        kinds = workflow.kinds or task_kinds(workflow.tasks) or workflow.tasks
+        of_kind = {key: self.eligible[key] for key in self.eligible.keys() - {*workflow.tasks}}
+        unknown = of_kind.keys() - {*kinds}
         if unknown:
             raise DAGSchedError(
                 f"eligible names {min(unknown)!r}, which is neither a task nor a kind of task: "
                 "rename it or remove it"
             )
-        allowed = np.ones((len(workflow.tasks), self.n_processors), dtype=bool)
         for i, (task, kind) in enumerate(zip(workflow.tasks, kinds, strict=True)):
-            names = self.eligible.get(task, self.eligible.get(kind))
+            names = self.eligible.get(task, of_kind.get(kind))
             if names is not None:
                 allowed[i] = [name in names for name in self.processor_names]
         return allowed

@@ -3,7 +3,7 @@
 In reading order:
 
 - ``labels``: short labels for names of any kind;
-- ``kinds``, ``colours``: kinds of tasks, from their names; the colours of tasks;
+- ``colours``: the colours of tasks;
 - ``canvas``: what all matplotlib pictures share;
 - ``gantt``: Gantt charts as pictures;
 - ``page``: what all HTML pages share;

@@ -8,7 +8,7 @@ import numpy as np
 from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Floats, Ints
 from dagsched_env.kernels.graph.csr import depths
-from dagsched_env.render.kinds import MAX_KINDS, task_kinds
+from dagsched_env.kinds import MAX_KINDS, task_kinds
 from dagsched_env.render.labels import short_labels
 
 __all__ = ["Colouring", "by_start", "colour_tasks", "contrast", "text_colour"]

@@ -16,7 +16,7 @@ from dagsched_env.solver.best import Best
 from dagsched_env.solver.lists import run_list_schedulers
 from dagsched_env.solver.race import RULES
 from dagsched_env.solver.result import Callback, Finding, SolveResult
-from dagsched_env.solver.solving import improve, load_kernels, solve
+from dagsched_env.solver.solving import improve, load_for, load_kernels, solve
 
 __all__ = [
     "RULES",
@@ -25,6 +25,7 @@ __all__ = [
     "Finding",
     "SolveResult",
     "improve",
+    "load_for",
     "load_kernels",
     "run_list_schedulers",
     "solve",

@@ -2,12 +2,13 @@
 
 import importlib.util
 import math
+from functools import cache
 
 from dagsched_env import exact
 from dagsched_env.instance import Instance
 from dagsched_env.solver.best import Best
 
-__all__ = ["SHARE", "can_prove", "prove"]
+__all__ = ["SHARE", "can_prove", "load_cp_sat", "prove"]
 
 MOST_TASKS = 20
 """Larger problems are rarely proved within seconds."""
@@ -24,6 +25,12 @@ def can_prove(instance: Instance, left_s: float) -> bool:
         and LEAST_S <= SHARE * left_s < math.inf
         and importlib.util.find_spec("ortools") is not None
     )
+
+
+@cache
+def load_cp_sat() -> None:
+    """Prove a tiny problem, so that OR-Tools is not imported within a budget."""
+    exact.solve(Instance([[2.0, 3.0], [4.0, 3.0]], [(0, 1)], [5.0]), workers=1)
 
 
 def prove(best: Best) -> None:

@@ -7,17 +7,18 @@ from functools import cache
 import numpy as np
 
 from dagsched_env.bounds import lower_bounds
+from dagsched_env.expected import expect
 from dagsched_env.instance import Instance
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers.anytime import MOVES, check_count, generator
 from dagsched_env.solver.best import Best
 from dagsched_env.solver.lists import run_list_schedulers
-from dagsched_env.solver.proof import SHARE, can_prove, prove
+from dagsched_env.solver.proof import SHARE, can_prove, load_cp_sat, prove
 from dagsched_env.solver.race import MANY
 from dagsched_env.solver.result import Callback, SolveResult
 from dagsched_env.solver.threads import race_in_threads
 
-__all__ = ["improve", "load_kernels", "solve"]
+__all__ = ["improve", "load_for", "load_kernels", "solve"]
 
 QUICKLY_BOUNDED = 1000
 """Tasks times processors of a problem whose better bounds take a few milliseconds at most."""
@@ -59,13 +60,16 @@ def solve(
         callback: see ``Callback``; an exception in it ends the solve and is passed on.
 
     Raises:
-        DAGSchedError: an argument is out of its range; the message names it.
+        DAGSchedError: ``instance`` is something else, or an argument is out of its range; the
+            message names it.
         InvalidScheduleError: ``start`` is not a schedule of the instance.
     """
+    call = "solve(instance), with instance = dagsched_env.io.load(path) for a file"
+    expect("instance", instance, Instance, call)
     if max_evaluations is not None:
         check_count("max_evaluations", max_evaluations)
     check_count("threads", threads)
-    load_kernels()
+    load_for(instance, budget_s)
     moves = MOVES if budget_s is None and max_evaluations is None else max_evaluations
     best = Best(
         instance, budget_s=budget_s, target=target, patience_s=patience_s, callback=callback
@@ -101,9 +105,17 @@ def improve(best: Best, rngs: Sequence[np.random.Generator], moves: int | None) 
         prove(best)
 
 
+def load_for(instance: Instance, budget_s: float | None) -> None:
+    """Load what a solve with this budget may use, so that it is not charged for it."""
+    load_kernels()
+    if budget_s is not None and can_prove(instance, budget_s):
+        load_cp_sat()
+
+
 @cache
 def load_kernels() -> None:
     """Solve a tiny problem, so that no kernel has to be loaded or compiled within a budget."""
     best = Best(Instance([[2.0, 3.0], [4.0, 3.0], [1.0, 2.0]], [(0, 1), (0, 2)], [5.0, 1.0]))
     run_list_schedulers(best)
+    lower_bounds(best.instance)
     race_in_threads(best, [generator(0)], None, LOADING_MOVES)

@@ -123,8 +123,17 @@ def test_many_tasks_and_a_wide_join():
     assert found.window == pytest.approx((n - 1) / 4 + 1, rel=1e-3)
 
 
+def test_some_processor_runs_two_of_three_tasks_on_two():
+    """Between a first task and a last one: 1 + (4 + 5) + 2."""
+    comp = np.repeat([[1.0], [4.0], [5.0], [6.0], [2.0]], 2, axis=1)
+    instance = Instance(comp, [(0, 1), (0, 2), (0, 3), (1, 4), (2, 4), (3, 4)], np.zeros(6))
+    found = lower_bounds(instance)
+    assert found.crowd == 12 == optimum(instance)
+    assert max(found[:-1]) < 12
+
+
 def test_one_task_and_no_work():
-    assert lower_bounds(Instance([[3, INF]], [], [])) == (3, 3, 3, 3)
+    assert lower_bounds(Instance([[3, INF]], [], [])) == (3, 3, 3, 3, 0)
     assert lower_bounds(Instance([[0.0], [0.0]], [(0, 1)], [7])).best == 0
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dagsched_env import compare, io, render
+from dagsched_env import compare, io, render, solver
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
 from dagsched_env.schedulers import heft
@@ -15,6 +15,7 @@ INSTANCE = Instance([[1.0, 2.0]], [], [])
 SCHEDULE = heft(INSTANCE)
 PLOT = 'write schedule.plot("gantt.png", instance)'
 COMPARE = 'write compare([instance, ...], {"heft": heft, ...})'
+SOLVE = "write solve(instance), with instance = dagsched_env.io.load(path) for a file"
 SAVE = 'write save(schedule, "gantt.png", instance)'
 
 
@@ -35,6 +36,8 @@ SAVE = 'write save(schedule, "gantt.png", instance)'
         (lambda: compare.compare(INSTANCE, {"heft": heft}), "instances is of type Instance: write"),
         (lambda: compare.compare([INSTANCE], [heft]), f"schedulers is of type list: {COMPARE}"),
         (lambda: compare.compare(["x.json"], {}), f"instances[0] is of type str: {COMPARE}"),
+        (lambda: solver.solve("montage", budget_s=1), f"instance is of type str: {SOLVE}"),
+        (lambda: solver.solve(None), f"instance is of type NoneType: {SOLVE}"),
         (lambda: render.save("x.png", SCHEDULE), f"schedule is of type str: {SAVE}"),
         (lambda: render.save([SCHEDULE, "x"], "x.png"), f"schedule[1] is of type str: {SAVE}"),
         (lambda: render.save(SCHEDULE, INSTANCE, "x.png"), f"path is of type Instance: {SAVE}"),

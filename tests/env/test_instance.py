@@ -54,6 +54,19 @@ def test_bad_arrays_are_named(arguments: tuple, message: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("edges", "message"),
+    [
+        ([(0, 1), (1, 2), (2, 0)], r"cycle: 'a' -> '1\\n' -> '0' -> 'a'; remove one edge"),
+        ([(0, 1), (2, 2)], "edge 1 is a self-loop on task '0'; remove it"),
+        ([(0, 1), (0, 1)], r"edge 1 repeats the pair \('a', '1\\n'\)"),
+    ],
+)
+def test_bad_edges_name_their_tasks(edges: list, message: str) -> None:
+    with pytest.raises(InvalidInstanceError, match=message):
+        Instance(ONES, edges, [1] * len(edges), task_names=["a", "1\n", "0"])
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"inv_bandwidth": [[0.0, 1.0]]}, r"inv_bandwidth needs shape \[2, 2\], got \[1, 2\]"),

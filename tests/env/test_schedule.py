@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -61,6 +62,29 @@ def test_corruption_is_named(
 ) -> None:
     with pytest.raises(InvalidScheduleError, match=message):
         changed(heft(topcuoglu), task, **values).validate(topcuoglu)
+
+
+@pytest.mark.parametrize(
+    ("processor", "start", "finish", "message"),
+    [
+        ([0, 2], [0, 4], [1, 5], r"task 1 ('view') is on processor 2, not in 0..1"),
+        ([0, 0], [0, 4], [1, math.inf], "task 1 ('view') runs from 4.0 to inf"),
+        ([0, 1], [0, 4], [1, 5], "task 1 ('view') may not run on processor 1 ('gpu')"),
+        ([1, 0], [0, 9], [2, 10], "task 0 ('add') takes 2.0 on processor 1 ('gpu'), its cost"),
+        ([0, 0], [0, 0.5], [1, 1.5], "tasks 0 ('add') and 1 ('view') overlap on processor 0: 0 f"),
+        (
+            [1, 0],
+            [0, 2],
+            [1, 3],
+            "task 1 ('view') starts at 2.0, before the data of task 0 ('add') arrives at 4.0 (edge",
+        ),
+    ],
+)
+def test_violations_carry_names(processor: list, start: list, finish: list, message: str) -> None:
+    names = {"task_names": ["add", "view"], "processor_names": ["P0", "gpu"]}
+    instance = Instance([[1, 1], [1, math.inf]], [(0, 1)], [3], **names)
+    with pytest.raises(InvalidScheduleError, match="^" + re.escape(message)):
+        Schedule(processor, start, finish).validate(instance)
 
 
 def test_wrong_number_of_tasks(topcuoglu: Instance) -> None:

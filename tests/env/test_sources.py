@@ -52,7 +52,7 @@ def test_a_folder_is_read_by_name(folder: Path) -> None:
     assert isinstance(source, InstanceList)
     assert source.instances == tuple(instances)
     samples = io.load_folder(FORMATS, platform=io.RandomPlatform())
-    assert len(samples) == 16 - 1  # all of them, without README.md
+    assert len(samples) == 18 - 1  # all of them, without README.md
 
 
 def test_a_broken_file_in_a_folder_is_named(folder: Path) -> None:
@@ -122,7 +122,7 @@ def test_machines_behind_a_file_and_a_folder(tmp_path: Path) -> None:
     io.save(single("own"), tmp_path / "b.json")
     machines = {"format": "dagsched-machines", "processors": [{"name": "x"}, {"name": "y"}]}
     (tmp_path / "m.json").write_text(json.dumps(machines), encoding="utf-8")
-    said = "platform=identical&processors=2"
+    said = "platform=identical&processors=2&bandwidth=1"
     assert resolve_source(f"{GRAPH}?{said}").instances == (wanted,)  # type: ignore[attr-defined]
     for query in (said, f"machines={tmp_path / 'm.json'}"):
         first, second = resolve_source(f"{tmp_path}?{query}").instances  # type: ignore[attr-defined]
@@ -139,8 +139,13 @@ def test_assumed_machines_are_one_warning_for_all_files() -> None:
     (warning,) = caught
     text = str(warning.message)
     assert text.startswith(f"{GRAPH} and 1 other file describe no processors: 4 unrelated proc")
-    assert "; say platform, processors, beta, platform_seed, ccr in the SPEC, as in FILE?" in text
-    with pytest.warns(MachinesAssumedWarning, match="2 unrelated .*; say ccr in") as caught:
+    assert (
+        "; say platform, processors, beta, platform_seed, bandwidth, ccr in the SPEC, as in FILE?"
+        in text
+    )
+    with pytest.warns(
+        MachinesAssumedWarning, match="2 unrelated .*; say bandwidth, ccr in"
+    ) as caught:
         DAGSchedEnv(f"{GRAPH}?platform=unrelated&processors=2&beta=1&platform_seed=0")
     assert len(caught) == 1
 

@@ -261,7 +261,7 @@ def test_families_that_other_packages_declare(monkeypatch: pytest.MonkeyPatch) -
         (
             "x?y.dot?speeds=1,2,4&bandwidth=1e9",
             "x?y.dot",
-            MachineOptions(speeds="1,2,4", bandwidth=1e9),
+            MachineOptions(speeds="1,2,4", bandwidth="1e9"),
         ),
         ("g.dot?machines=m.json", "g.dot", MachineOptions(machines="m.json")),
     ],

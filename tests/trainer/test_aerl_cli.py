@@ -14,7 +14,7 @@ from rich.status import Status
 
 from aerl_trainer import batch, cli
 from aerl_trainer import config as settings
-from aerl_trainer.cli import main
+from aerl_trainer.cli import joined, main
 from aerl_trainer.config import Config
 from aerl_trainer.reporting import RunDirectory, read_metrics
 from aerl_trainer.runtime.supervisor import SearchPoolError
@@ -287,14 +287,15 @@ def test_evaluate_on_machines_of_choice(
 ) -> None:
     command = ["evaluate", "--checkpoint", trained[0], "--simulations", 2, "--budget", 0.01]
     command += ["--instances", "montage", "epigenomics", "suite:paper"]
-    assert main([*map(str, command), "--platform", "identical", "--processors", "3"]) == 0
+    machines = ["--platform", "identical", "--processors", "3", "--bandwidth", "1Gbit/s"]
+    assert main([*map(str, command), *machines]) == 0
     assert capsys.readouterr().err == ""
     assert main([*map(str, command)]) == 0
     (line,) = capsys.readouterr().err.splitlines()
     assert line == (
         "aerl: montage and 1 other file describe no processors: 4 unrelated processors (beta 0.5) "
         "drawn with seed 0, communication rescaled to CCR 1; change it with --platform, "
-        "--processors, --beta, --platform-seed, --ccr, or --machines FILE"
+        "--processors, --beta, --platform-seed, --bandwidth, --ccr, or --machines FILE"
     )
     alone = [*command[:7], "--instances", "suite:paper", "--processors", 3]
     message = "--processors is for files that describe no processors, and none of the SPECs is one"
@@ -413,7 +414,8 @@ def test_solve_takes_the_checkpoint_before_a_damaged_one_and_says_so(
 def test_solve_on_machines_of_choice(capsys: pytest.CaptureFixture[str]) -> None:
     graph = TESTS / "data" / "formats" / "weight_style.dot"
     command = ["solve", str(graph), "--simulations", "200", "--checkpoint", "none"]
-    assert main([*command, "--platform", "identical", "--processors", "2"]) == 0
+    machines = ["--platform", "identical", "--processors", "2", "--bandwidth", "1"]
+    assert main([*command, *machines]) == 0
     output = capsys.readouterr()
     assert float(output.out.split()[1]) == 15
     assert output.err == ""
@@ -449,11 +451,27 @@ def test_solve_with_several_processes(instance_file: tuple[Path, Instance]) -> N
     assert float(done.stdout.split()[1]) >= instance.lower_bound * 0.999
 
 
+def test_schedules_and_charts_of_several_files_go_into_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("one", "two"):
+        io.save(problem(n=6, seed=len(name)), f"{name}.json")
+    command = "solve one.json two.json --simulations 20 --checkpoint none "
+    command += "--out plans --gantt charts"
+    assert main(command.split()) == 0
+    assert sorted(path.name for path in Path("plans").iterdir()) == ["one.json", "two.json"]
+    assert sorted(path.name for path in Path("charts").iterdir()) == ["one.png", "two.png"]
+    for name in ("one", "two"):
+        Schedule.from_json(Path(f"plans/{name}.json").read_text()).validate(io.load(f"{name}.json"))
+    assert main(["solve", "one.json", "./one.json", "--out", "plans"]) == 2, "two of one name"
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
         (["--target", "-1"], "target is -1.0: give a number > 0"),
-        (["montage", "--out", "one.json"], "--out and --gantt take one FILE"),
+        (["montage", "--out", "one.json"], "one.json: of several files --out names a folder"),
         (["--simulations", "0"], "simulations is 0: give a whole number >= 1"),
         (["--budget", "-1"], "budget_s is -1.0: give a number > 0"),
         (["--actors", "0"], "actors is 0"),
@@ -609,3 +627,9 @@ def test_ctrl_c_leaves_quietly(
     assert main(["solve", "montage", "--processors", "4"]) == 130
     (assumed,) = capsys.readouterr().err.splitlines()
     assert assumed.startswith("aerl: montage describes no processors: 4 unrelated processors")
+
+
+def test_options_of_many_values_may_be_repeated() -> None:
+    arguments = "train --set a=1 --seed 3 --instances x y --set=b=2 c=3 --resume --instances z"
+    expected = "train --seed 3 --resume --set a=1 b=2 c=3 --instances x y z"
+    assert joined(arguments.split()) == expected.split()

@@ -105,14 +105,14 @@ def test_aerl_train_says_which_machines_it_assumes(
     assert main(["train", *flags, "--platform", "identical"]) == 0
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("aerl: montage describes no processors: 4 identical processors, costs")
-    assert line.endswith("; change it with --processors")
+    assert line.endswith("; change it with --processors, --bandwidth, --ccr")
 
 
 def test_machines_stay_where_a_spec_says_them(tmp_path: Path) -> None:
-    options = MachineOptions(platform="identical", processors=2)
+    options = MachineOptions(platform="identical", processors=2, bandwidth="1")
     own = "epigenomics?platform=related"
     lists = [("montage", own, FAMILY, "suite:paper", str(tmp_path)), ("blast",)]
-    said = "platform=identical&processors=2"
+    said = "platform=identical&processors=2&bandwidth=1"
     assert with_machines(lists, options) == [
         (f"montage?{said}", own, FAMILY, "suite:paper", f"{tmp_path}?{said}"),
         (f"blast?{said}",),

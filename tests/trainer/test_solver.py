@@ -183,6 +183,14 @@ def test_bad_arguments(options: dict[str, Any], message: str) -> None:
         solve(problem(), **{"simulations": 10, **options})
 
 
+@pytest.mark.parametrize("other", ["montage", None, [Instance([[1.0]], [], [])]])
+def test_what_is_no_instance_is_named(other: Any) -> None:
+    kind = type(other).__name__
+    message = f"^instance is of type {kind}: write solve.instance., with instance = dagsched_env.io"
+    with pytest.raises(DAGSchedError, match=message):
+        solve(other, budget_s=1)
+
+
 # -- checkpoints ---------------------------------------------------------------------------------
 
 

@@ -29,7 +29,7 @@ def run(
 def test_a_command_that_compiles_says_so_and_the_next_one_is_quiet(tmp_path: Path) -> None:
     graph, cache = tmp_path / "graph.dot", tmp_path / "cache"
     graph.write_text("digraph { a [Weight=1]; b [Weight=2]; a -> b [Weight=3] }")
-    command = ["schedule", graph, "--platform", "identical", "--processors", 2]
+    command = ["schedule", graph, "--platform", "identical", "--processors", 2, "--bandwidth", 1]
     assert run(COMMAND, *command, cache=cache).stderr.splitlines() == [LINE]
     assert run(COMMAND, *command, cache=cache).stderr == ""
 

@@ -137,7 +137,9 @@ def test_verify_names_the_violation(capsys, tmp_path, instance_file):
     record["start"][1] = record["finish"][1] = 0.5
     bad = tmp_path / "bad.json"
     bad.write_text(json.dumps(record))
-    out = assert_refused(capsys, "verify", instance_file, bad, message=f"{bad}: task 1 takes 0.0")
+    out = assert_refused(
+        capsys, "verify", instance_file, bad, message=f"{bad}: task 1 ('b') takes 0.0"
+    )
     assert out == []
 
 

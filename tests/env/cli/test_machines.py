@@ -71,7 +71,9 @@ def test_a_graph_with_weights_is_proved_optimal_on_identical_processors_in_one_c
     machines = ["--platform", "identical", "--processors", 2]
     out, err = run(capsys, "schedule", GRAPH, *machines, "--scheduler", "cp_sat")
     assert out[1].split()[:2] == ["cp_sat", "15"]
-    assert err == []
+    made = "2 identical processors, costs as in the file (bandwidth 1, CCR 0.812)"
+    change = "--bandwidth, --ccr"
+    assert err == [f"dagsched: {GRAPH} describes no processors: {made}; change it with {change}"]
 
 
 def test_every_command_that_reads_a_problem_takes_machines(capsys, tmp_path, machine_file):
@@ -94,7 +96,9 @@ def test_every_command_that_reads_a_problem_takes_machines(capsys, tmp_path, mac
 def test_what_is_assumed_is_said_in_one_line(capsys):
     out, err = run(capsys, "info", GRAPH)
     made = "4 unrelated processors (beta 0.5) drawn with seed 0, communication rescaled to CCR 1"
-    change = "--platform, --processors, --beta, --platform-seed, --ccr, or --machines FILE"
+    change = (
+        "--platform, --processors, --beta, --platform-seed, --bandwidth, --ccr, or --machines FILE"
+    )
     assert err == [f"dagsched: {GRAPH} describes no processors: {made}; change it with {change}"]
     assert f"machines            {made}" in out
 
@@ -102,11 +106,16 @@ def test_what_is_assumed_is_said_in_one_line(capsys):
 @pytest.mark.parametrize(
     ("options", "made", "change"),
     [
-        (["--platform", "identical"], "4 identical processors, costs", "--processors"),
+        (
+            ["--platform", "identical"],
+            "4 identical processors, costs as in the file (bandwidth 1, CCR ",
+            "--processors, --bandwidth, --ccr",
+        ),
+        (["--speeds", "1,2"], "2 related processors of speeds 1,2", "--bandwidth, --ccr"),
         (
             ["--processors", 3],
-            "3 unrelated processors (beta 0.5) drawn with seed 0, costs as in the file (CCR ",
-            "--platform, --beta, --platform-seed, --ccr",
+            "3 unrelated processors (beta 0.5) drawn with seed 0, costs as in the file (bandwidth",
+            "--platform, --beta, --platform-seed, --bandwidth, --ccr",
         ),
         (
             ["--platform", "cpu-gpu", "--processors", 3, "--bandwidth", 2],
@@ -135,12 +144,12 @@ def test_the_line_names_the_options_that_are_left(capsys, options, made, change)
     ("options", "made"),
     [
         (
-            ["--platform", "identical", "--processors", 2],
-            "2 identical processors, costs as in the file (CCR 0.812)",
+            ["--platform", "identical", "--processors", 2, "--bandwidth", 1],
+            "2 identical processors, costs as in the file (bandwidth 1, CCR 0.812)",
         ),
         (
             ["--speeds", "1,2.5", "--latency", 3],
-            "2 related processors of speeds 1,2.5, costs as in the file (latency 3, CCR ",
+            "2 related processors of speeds 1,2.5, costs as in the file (bandwidth 1, latency 3, ",
         ),
         (
             ["--platform", "related", "--processors", 3, "--platform-seed", 1, "--ccr", 0.5],
@@ -152,6 +161,29 @@ def test_where_all_is_said_only_info_says_it_again(capsys, options, made):
     out, err = run(capsys, "info", GRAPH, *options)
     assert err == []
     assert any(line.startswith(f"machines            {made}") for line in out)
+
+
+@pytest.mark.parametrize(
+    ("text", "bytes_per_s"),
+    [
+        ("125e6", 125e6),
+        ("1Gbit/s", 125e6),
+        ("1 Gbps", 125e6),
+        ("125MB/s", 125e6),
+        ("8kb", 1e3),
+        ("0.5GB", 5e8),
+    ],
+)
+def test_bandwidths_with_a_unit(text, bytes_per_s):
+    machines = {"platform": "identical", "processors": 2}
+    expected = MachineOptions(**machines, bandwidth=bytes_per_s).equip(FLOW)
+    assert MachineOptions(**machines, bandwidth=text).equip(FLOW) == expected
+
+
+@pytest.mark.parametrize("text", ["fast", "1 Gbit per s", "1Gbit/h", "1.2.3", "-1", ""])
+def test_what_is_no_bandwidth(capsys, text):
+    error = refusal(capsys, "info", GRAPH, "--platform", "identical", f"--bandwidth={text}")
+    assert f"--bandwidth is {text!r}: write a number, or one with a unit" in error
 
 
 def test_info_states_the_machines_of_files(capsys, machine_file):

@@ -78,7 +78,7 @@ def test_files_with_schedulers_of_all_kinds(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_files_and_folders_on_machines_of_choice(capsys: pytest.CaptureFixture[str]) -> None:
-    machines = ["--platform", "identical", "--processors", "2"]
+    machines = ["--platform", "identical", "--processors", "2", "--bandwidth", "1"]
     code, out, err = run(
         capsys, "compare", "graphs", "graphs/one.dot", *machines, "--schedulers", "peft"
     )

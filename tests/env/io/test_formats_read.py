@@ -54,6 +54,7 @@ def test_the_diamond_with_its_own_processors(name):
         ("trace_15.json", ("a", "b", "c", "d")),
         ("trace_14.json", ("split_ID1", "work_ID2", "work_ID3", "join_ID4")),
         ("diamond.dax", ("ID1", "ID2", "ID3", "ID4")),
+        ("diamond", ("a", "b", "c", "d")),
     ],
 )
 def test_the_diamond_as_a_workflow(name, tasks):
@@ -168,7 +169,7 @@ def test_fjsp_counts_machines_from_one_or_from_zero():
 @pytest.mark.parametrize(
     "name",
     ["own.json", "costs.dot", "costs.graphml", "diamond.dax", "four.stg", "ft06.txt", "ft06.fjs",
-     "taillard.jsp", "trace_14.json", "trace_15.json"],
+     "taillard.jsp", "trace_14.json", "trace_15.json", "after.csv"],
 )  # fmt: skip
 @pytest.mark.parametrize("suffix", ["", ".txt", ".data"])
 def test_content_tells_the_format(tmp_path, name, suffix):
@@ -231,7 +232,9 @@ def test_formats_with_processors_take_no_platform(name, title):
         io.load(SAMPLES / name, platform=UNIT)
 
 
-@pytest.mark.parametrize("name", ["diamond.dax", "four.stg", "weights.dot", "trace_14.json"])
+@pytest.mark.parametrize(
+    "name", ["diamond.dax", "four.stg", "weights.dot", "trace_14.json", "diamond", "after.csv"]
+)
 def test_workflows_get_a_random_platform_by_default(name):
     assert io.load(SAMPLES / name) == io.load(SAMPLES / name, platform=io.RandomPlatform())
 
@@ -266,7 +269,7 @@ def test_workflows_get_a_random_platform_by_default(name):
         ("trace_14.json", '"link": "input"', '"link": "in"', r"tasks\[0\].files\[0\].link is in:"),
         ("trace_14.json", '"ID2", "work_ID3"', '"ID2", "x"', r"tasks\[3\].parents names 'x'"),
         ("trace_14.json", '"name": "work_ID3"', '"name": "work_ID2"', r"tasks\[2\].name repeats"),
-        ("costs.dot", "a -> c [", "a -- c [", "line 13: ports and undirected .* '--'"),
+        ("costs.dot", "a -> c [", "a -- c [", "line 13: undirected edges .* '--'"),
         ("costs.dot", 'comp="0 0"', 'comp="0 0 0"', "node 'c' has 3 costs, but 'a' has 2"),
         ("costs.dot", 'comp="0 0"', 'comp="0 none"', "comp of node 'c': 'none' is not a number"),
         ("costs.dot", "data=140", "data=-140", "data of edge 'a' -> 'b': '-140' is not"),
@@ -315,6 +318,7 @@ def test_broken_tables_name_the_place(tmp_path, table, old, new, message):
         ("a.dot", "digraph { node [runtime=1] a -> b -> a }"),
         ("a.stg", "2\n0 1 1 1\n1 1 1 0\n"),
         ("a.dax", '<adag><job id="a" runtime="1"/><child ref="a"><parent ref="a"/></child></adag>'),
+        ("a.csv", "task,time,after\na,1,b\nb,1,a\n"),
     ],
 )
 def test_cycles(tmp_path, name, text):
@@ -362,10 +366,68 @@ def test_dot_lexical_rules():
 
 
 @pytest.mark.parametrize(
+    ("text", "nodes", "pairs"),
+    [
+        ("a -> {b c}", "abc", "ab ac"),
+        ("{a b} -> {c d}", "abcd", "ac ad bc bd"),
+        ("{a b} -> c -> {d e}", "abcde", "ac bc cd ce"),
+        ("subgraph s {a; b} -> subgraph {c}", "abc", "ac bc"),
+        ("{a -> b {c}} -> {d {e} -> f}", "abcdef", "ab ad ae af bd be bf cd ce cf ef"),
+        ("{{a b} -> c} -> d", "abcd", "ac bc ad bd cd"),
+        ("{a a} -> {} b -> {c c}", "abc", "bc"),
+        ("{a b} {c} -> d", "abcd", "cd"),
+        ("a:n -> b:s; a:port:n -> {c:_} -> d:<p>", "abcd", "ab ac cd"),
+        ('b:"x" [runtime=2] a -> b', "ba", "ab"),
+    ],
+)
+def test_dot_groups_and_ports(text, nodes, pairs):
+    workflow = dot.parse("digraph { node [runtime=1] " + text + "}")
+    assert workflow.tasks == tuple(nodes)
+    found = {workflow.tasks[u] + workflow.tasks[v] for u, v in workflow.edges}
+    assert found == set(pairs.split())
+    assert len(workflow.edges) == len(found)
+
+
+def test_dot_attributes_of_groups():
+    workflow = dot.parse(
+        "digraph { node [runtime=1] edge [data=2] a -> "
+        "{ node [runtime=5] edge [data=7] b -> c } -> {d; e} [data=3] e -> f }"
+    )
+    assert workflow.runtimes.tolist() == [1, 5, 5, 1, 1, 1]
+    ends = [workflow.tasks[u] + workflow.tasks[v] for u, v in workflow.edges]
+    data = dict(zip(ends, workflow.data.tolist(), strict=True))
+    assert data == {"ab": 3, "ac": 3, "bc": 7, "bd": 3, "be": 3, "cd": 3, "ce": 3, "ef": 2}
+
+
+MANY = " ".join(f"n{i}" for i in range(20_000))
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{{{MANY}}} -> {{{MANY}}}",
+        "a -> {" + "{" * 9000 + MANY + "} -> {}" * 9000 + "}",
+        "".join(f"{name} -> {{" for name in MANY.split()) + "}" * MANY.count("n"),
+    ],
+    ids=["wide", "without edges", "nested"],
+)
+def test_dot_groups_have_a_limit(text):
+    with pytest.raises(FormatError, match="groups of nodes make more than 1000000 edges: make the"):
+        dot.parse(f"digraph {{ node [runtime=1] {text} }}")
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("digraph {\n a -> {b c}\n}", "line 2: a subgraph cannot be the end of an edge"),
-        ("digraph {\n\n a:b -> c}", "line 3: ports and undirected edges are not read, found ':'"),
+        ("digraph {\n a -> {b} -- c\n}", "line 2: undirected edges are not read, found '--'"),
+        ("digraph { {a} -- b }", "line 1: undirected edges are not read, found '--'"),
+        ("digraph {\n\n a:b:s:c -> d}", "line 3: expected a name or a value, found ':'"),
+        ("digraph { a -> subgraph b }", "line 1: expected '{', found '}'"),
+        (
+            "digraph { subgraph s {a} subgraph s {b} -> c }",
+            "line 1: a subgraph opened twice cannot be the end of an edge: name its nodes",
+        ),
         ("digraph { a", "expected a name or a value, found the end of the file"),
         ("digraph { a [b] }", "line 1: expected '=', found ']'"),
         ("digraph { /* a\n\n", "line 1: '/.*is not DOT"),

@@ -283,7 +283,7 @@ def test_a_schedule_is_written_where_it_has_a_place(tmp_path, instance):
     with pytest.raises(DAGSchedError, match="pass one"):
         io.save(instance, tmp_path / "a.trace.json")
     wrong = Schedule([0, 0, 0], [0, 0, 0], [1, 0.1, 2])
-    with pytest.raises(InvalidScheduleError, match=r"a\.dot: tasks . and . overlap"):
+    with pytest.raises(InvalidScheduleError, match=r"a\.dot: tasks 1 .* and 0 .* overlap"):
         io.save(instance, tmp_path / "a.dot", schedule=wrong)
     huge = Instance([[1e305]], [], [])
     with pytest.raises(DAGSchedError, match="larger unit"):

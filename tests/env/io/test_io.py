@@ -357,7 +357,7 @@ def test_broken_traces_name_the_place(tmp_path, place, value, message):
     ("place", "value", "message"),
     [
         ((*TASKS, 3, "children"), ["a"], "cycle"),
-        ((*TASKS, 3, "parents"), ["d"], "self-loop on task 3"),
+        ((*TASKS, 3, "parents"), ["d"], "self-loop on task 'd'"),
     ],
 )
 def test_traces_that_are_no_dag(tmp_path, place, value, message):

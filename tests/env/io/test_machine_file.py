@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dagsched_env import io
 from dagsched_env.errors import DAGSchedError, FormatError
 from dagsched_env.io import machine_file
+from dagsched_env.render.colours import colour_tasks
 from dagsched_env.workflow import Workflow
 
 FLOW = Workflow(
@@ -71,6 +72,36 @@ def test_the_name_of_a_task_goes_before_its_kind():
     eligible = {"render": ["gpu0"], "c": ["cpu0"]}
     comp = machine_file.parse(RECORD | {"eligible": eligible}).equip(FLOW).comp
     assert np.isfinite(comp).tolist() == [[False, False, True], [True] * 3, [True, False, False]]
+
+
+TRACE = Workflow(
+    tasks=("add_ID1", "add_ID2", "view_ID3", "view"),
+    runtimes=np.ones(4),
+    edges=(),
+    data=np.zeros(0),
+)
+
+
+@pytest.mark.parametrize(
+    ("eligible", "restricted"),
+    [
+        ({"add": ["gpu0"]}, [0, 1]),
+        ({"add_ID2": ["gpu0"]}, [1]),
+        ({"add": ["cpu0"], "view_ID3": ["gpu0"]}, [0, 1, 2]),
+        ({"view": ["gpu0"]}, [3]),  # a task of this name goes before a kind
+    ],
+)
+def test_names_of_tasks_tell_their_kinds(eligible, restricted):
+    comp = machine_file.parse(RECORD | {"eligible": eligible}).equip(TRACE).comp
+    assert np.flatnonzero(np.isinf(comp).any(axis=1)).tolist() == restricted
+
+
+def test_every_kind_in_the_legend_of_a_chart_can_be_restricted():
+    legend = colour_tasks(io.load("montage", platform=io.Platform([1, 1], 1))).legend
+    assert "mProject" in legend
+    platform = io.Platform([1, 1], 1, eligible={kind: ["P1"] for kind in legend})
+    comp = io.load("montage", platform=platform).comp
+    assert np.isinf(comp[:, 0]).all()
 
 
 def processor(**changes):

@@ -35,7 +35,10 @@ def test_load_says_what_it_assumes_and_which_argument_changes_it() -> None:
     (warning,) = caught
     assert warning.filename == __file__
     assert str(warning.message).startswith(f"{GRAPH} describes no processors: {MADE}; pass platf")
-    for remedy in ('MachineOptions(platform="identical", processors=4)', "RandomPlatform()"):
+    for remedy in (
+        'MachineOptions(platform="identical", processors=4, bandwidth=1)',
+        "RandomPlatform()",
+    ):
         assert remedy in str(warning.message)
 
 

@@ -248,3 +248,30 @@ def test_other_columns_are_refused() -> None:
         with pytest.raises(FormatError):
             replay.load_state_arrays({**arrays, key: broken})
     assert numbers_in(replay.sample(9, np.random.default_rng(0), beta=0.0).content)
+
+
+def test_priorities_of_another_distribution_are_refused() -> None:
+    replay = make_replay(kind="proportional", alpha=0.6)
+    replay.add_many(rows(range(5)))
+    arrays = replay.state_arrays()
+    for other in ({"kind": "rank"}, {"kind": "uniform"}, {"alpha": 0.7}):
+        different = make_replay(**{"kind": "proportional", "alpha": 0.6, **other})
+        with pytest.raises(FormatError, match=r"another replay\.kind or replay\.alpha"):
+            different.load_state_arrays(arrays)
+        assert len(different) == 0
+    of_before = {name: array for name, array in arrays.items() if name != "distribution"}
+    replay.load_state_arrays(of_before)
+
+
+def test_arguments_out_of_range_are_refused() -> None:
+    replay, rng = make_replay(alpha=1.0), np.random.default_rng(0)
+    replay.add_many(rows(range(5)))
+    for size, beta in ((0, 0.5), (-1, 0.5), (4, 2.0), (4, float("nan"))):
+        with pytest.raises(DAGSchedError, match=r"batch_size is|beta is"):
+            replay.sample(size, rng, beta)
+    batch = replay.sample(5, rng, 0.5)
+    for losses in ([1e308] * 5, [1.0] * 4):
+        with pytest.raises(DAGSchedError, match=r"at most|give one of each"):
+            replay.update(batch.slots, batch.generations, losses)
+    replay.update(batch.slots, batch.generations, [1e100] * 5)
+    assert np.isfinite(replay.sample(5, rng, 1.0).weights).all()

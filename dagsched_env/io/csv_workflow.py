@@ -1,0 +1,158 @@
+"""Tasks with their times as CSV (RFC 4180), as a spreadsheet saves them: a workflow.
+
+- ``NAME.csv`` has a line for each task: ``task``, its name, and ``time``, in seconds on a machine
+  of speed 1. ``runtime``, ``duration``, ``weight`` and ``work`` are other names of the time.
+- ``NAME-edges.csv`` beside it, or else ``edges.csv``, has a line for each edge: ``source``,
+  ``target``, and ``data`` in bytes; or ``from``, ``to``, ``size``. Without data nothing is sent.
+- Without such a table, a column ``after`` of the tasks (``predecessors``, ``parents``) may list
+  names, separated by ``;`` or else by spaces; no data is sent. Without both there are no edges.
+
+The directory of a ``tasks.csv`` stands for this file. A ``computation.csv`` with one column of
+times and no tables of links is read in the same way; its edges are in ``communication.csv``.
+
+Columns may stand in any order, their names in any case; spaces around a cell do not count. Any
+other column is refused: it might matter.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from dagsched_env.errors import FormatError
+from dagsched_env.io.csv_table import Row, positions, read_file, read_table
+from dagsched_env.io.csv_trio import COMMUNICATION, COMPUTATION, LINKS
+from dagsched_env.io.numbers import amount
+from dagsched_env.io.source import Source
+from dagsched_env.workflow import Workflow
+
+__all__ = ["TASKS", "parse", "recognises"]
+
+TASKS = "tasks.csv"
+EDGES = "edges.csv"
+
+TIMES = ("time", "runtime", "duration", "weight", "work")
+TASK_COLUMNS = {"task": ("task",), "time": TIMES, "after": ("after", "predecessors", "parents")}
+EDGE_COLUMNS = {"source": ("source", "from"), "target": ("target", "to"), "data": ("data", "size")}
+"""Names that each column may have; the last one may be missing."""
+
+Record = tuple[str, dict[str, str]]
+"""Place of a line, for messages, and its cells by the first names of their columns."""
+
+
+def recognises(text: str) -> bool:
+    """Whether text begins with the header of a table of tasks."""
+    header = text.lstrip().partition("\n")[0].split(",")
+    names = {_plain(cell.strip().strip('"')) for cell in header}
+    return "task" in names and not names.isdisjoint(TIMES)
+
+
+def parse(source: Source) -> Workflow | None:
+    """Read a table of tasks and its edges; None for a directory that is no workflow.
+
+    Raises:
+        FormatError: a column is missing or unknown, a name is unknown or not unique, or a time or
+            size is not between 0 and 1e100; the message names the table and the line.
+        OSError: a file cannot be read.
+    """
+    path = source.path
+    tasks, costs = path / TASKS, path / COMPUTATION
+    if not path.is_dir():
+        if path.name == COMPUTATION:
+            raise FormatError("it is one table of a problem: give the directory that it is in")
+        return _workflow(path, read_table(source.text), source.stem)
+    if tasks.is_file() and costs.is_file():
+        raise FormatError(f"the directory has {TASKS} and {COMPUTATION}: remove one of them")
+    if tasks.is_file():
+        return _workflow(tasks, read_file(tasks), path.name or None)
+    if not costs.is_file() or any((path / name).exists() for name in LINKS):
+        return None
+    (where, header), *rows = read_file(costs)
+    if len(header) != 2 or _plain(header[1]) not in TIMES:
+        return None
+    label = header[0] if _plain(header[0]) != "task" else ""
+    return _workflow(costs, [(where, ["task", header[1]]), *rows], label or path.name or None)
+
+
+def _workflow(path: Path, table: list[Row], name: str | None) -> Workflow:
+    """The workflow of a table of tasks, with the edges of the table beside it."""
+    tasks = _records(table, TASK_COLUMNS)
+    if not tasks:
+        raise FormatError(f"{table[0][0]} is the last: a workflow has at least one task")
+    index = positions((where, cells["task"]) for where, cells in tasks)
+    runtimes = [amount(cells["time"], f"{where} needs seconds >= 0") for where, cells in tasks]
+    beside = _edge_table(path)
+    if beside is None:
+        edges = _edges_of_tasks(tasks, index)
+    elif "after" in tasks[0][1]:
+        raise FormatError(f"the edges are in {beside.name} and in a column of tasks: remove one")
+    else:
+        edges = _edges(read_file(beside), index)
+    return Workflow(
+        tasks=tuple(index),
+        runtimes=np.array(runtimes, dtype=np.float64),
+        edges=tuple((u, v) for u, v, _ in edges),
+        data=np.array([carried for _, _, carried in edges], dtype=np.float64),
+        name=name,
+    )
+
+
+def _edge_table(tasks: Path) -> Path | None:
+    own = COMMUNICATION if tasks.name == COMPUTATION else f"{tasks.stem}-{EDGES}"
+    return next((p for p in map(tasks.with_name, (own, EDGES)) if p.is_file()), None)
+
+
+def _edges(table: list[Row], index: Mapping[str, int]) -> list[tuple[int, int, float]]:
+    return [
+        (
+            _task(cells["source"], index, where),
+            _task(cells["target"], index, where),
+            amount(cells.get("data", "0"), f"{where} needs bytes >= 0"),
+        )
+        for where, cells in _records(table, EDGE_COLUMNS)
+    ]
+
+
+def _edges_of_tasks(tasks: list[Record], index: Mapping[str, int]) -> list[tuple[int, int, float]]:
+    return [
+        (_task(name, index, where), index[cells["task"]], 0.0)
+        for where, cells in tasks
+        for name in _names(cells.get("after", ""), index)
+    ]
+
+
+def _names(cell: str, index: Mapping[str, int]) -> list[str]:
+    """Names in a cell: one, which may have spaces in it, or several."""
+    parts = [cell] if cell in index else cell.split(";" if ";" in cell else None)
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _task(name: str, index: Mapping[str, int], where: str) -> int:
+    if name not in index:
+        raise FormatError(f"{where} names {name!r}, which is not a task: mend it, or add the task")
+    return index[name]
+
+
+def _records(table: list[Row], columns: Mapping[str, tuple[str, ...]]) -> list[Record]:
+    """The lines below the header."""
+    (where, header), *rows = table
+    keys: list[str] = []
+    for cell in header:
+        key = next((key for key, names in columns.items() if _plain(cell) in names), None)
+        if key is None:
+            known = ", ".join(name for names in columns.values() for name in names)
+            raise FormatError(
+                f"{where}: the column {cell!r} is not read: remove it, or name it as one of {known}"
+            )
+        if key in keys:
+            raise FormatError(f"{where}: {cell!r} is a second column of {key!r}: remove one")
+        keys.append(key)
+    for key, names in list(columns.items())[:-1]:
+        if key not in keys:
+            raise FormatError(f"{where} has no column {' or '.join(map(repr, names))}: add it")
+    return [(place, dict(zip(keys, map(str.strip, cells), strict=True))) for place, cells in rows]
+
+
+def _plain(name: str) -> str:
+    """The name of a column, as it is compared."""
+    return name.strip().lower()

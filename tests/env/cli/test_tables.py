@@ -1,0 +1,49 @@
+"""From tables of tasks and times to a schedule, in one command."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dagsched_env import io
+from dagsched_env.cli import main
+
+MACHINES = ["--platform", "identical", "--processors", "8", "--bandwidth", "125e6"]
+
+
+@pytest.fixture(autouse=True)
+def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nine tasks of 10 s after one of 5 s, which sends 1 s of data to each."""
+    monkeypatch.chdir(tmp_path)
+    tasks = [f"t{i}" for i in range(9)]
+    Path("tasks.csv").write_text("task,time\nfirst,5\n" + "".join(f"{t},10\n" for t in tasks))
+    rows = "".join(f"first,{t},125e6\n" for t in tasks)
+    Path("edges.csv").write_text("source,target,data\n" + rows)
+
+
+@pytest.mark.parametrize("path", ["tasks.csv", "."])
+def test_eight_identical_machines(capsys: pytest.CaptureFixture[str], path: str) -> None:
+    command = ["schedule", path, *MACHINES, "--scheduler", "heft", "--out", "s.json"]
+    assert main(command) == 0
+    captured = capsys.readouterr()
+    assert captured.out.splitlines()[1].split()[:2] == ["heft", "25"]  # two of them on one machine
+    assert captured.err == ""
+    assert len(json.loads(Path("s.json").read_text())["processor"]) == 10
+    assert main(["verify", path, "s.json", *MACHINES]) == 0
+
+
+def test_every_other_command_reads_them(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in (
+        ["info", "tasks.csv", *MACHINES],
+        ["compare", ".", *MACHINES, "--scheduler", "heft", "cpop"],
+        ["convert", "tasks.csv", "saved.csv", *MACHINES],
+        ["info", "saved.csv"],
+    ):
+        assert main(command) == 0
+    assert capsys.readouterr().err == ""
+    assert io.load("saved.csv").n_processors == 8
+
+
+def test_machines_that_are_not_named_are_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", "tasks.csv"]) == 0
+    assert "tasks.csv describes no processors" in capsys.readouterr().err
