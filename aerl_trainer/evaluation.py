@@ -8,10 +8,11 @@ import numpy as np
 
 from aerl_trainer import seeding
 from aerl_trainer.baselines.attention.scheduler import AttentionScheduler
-from aerl_trainer.policies import Policy, Trained
+from aerl_trainer.policies import Policy, Trained, evaluator_of
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.records import SAMPLES, EvaluationRow, Example
 from aerl_trainer.solver import solve
+from aerl_trainer.validator import greedy_schedule
 from dagsched_env.compare import compare, count_wins, mean_ratio, ratios
 from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Floats
@@ -56,7 +57,8 @@ def evaluate(
     Returns:
         Rows ``heft``, ``best_single`` (the constructive scheduler with the least mean ratio to
         HEFT on these instances), ``portfolio`` (the best of them for each instance), ``policy``,
-        ``policy_sampled_32``, and searches and ``solve`` without and with the policy. Of an
+        ``policy_sampled_32``, ``network`` (one greedy pass of it) where one has been trained, and
+        searches and ``solve`` without and with the policy. Of an
         attention model the rows are ``reinforce``, ``reinforce_sampled_32``, and the search and
         ``solve`` without a policy.
     """
@@ -155,9 +157,11 @@ def contestants(
             "search_untrained": partial(search, checkpoint=None),
             "solve_untrained": partial(solved, checkpoint=None),
         }
+    network = {} if policy.network is None else {"network": _greedy_by(policy)}
     return {
         "policy": policy.fast.schedule,
         f"policy_sampled_{SAMPLES}": _best_of_samples(policy.fast, seed),
+        **network,
         "search_untrained": partial(search, checkpoint=None),
         SEARCH: partial(search, checkpoint=policy),
         "solve_untrained": partial(solved, checkpoint=None),
@@ -182,6 +186,12 @@ def example_of(instance: Instance, policy: Trained, *, simulations: int, seed: i
 def _shown(rivals: Mapping[str, object]) -> str:
     """The row by which examples are chosen."""
     return SEARCH if SEARCH in rivals else ATTENTION_SAMPLED
+
+
+def _greedy_by(policy: Policy) -> _Scheduler:
+    """The network's most probable action in every state."""
+    evaluator = evaluator_of(policy)
+    return lambda instance: greedy_schedule(instance, evaluator, policy.config)
 
 
 def _best_of_samples(policy: FastPolicy | AttentionScheduler, seed: int) -> _Scheduler:

@@ -11,6 +11,7 @@ from aerl_trainer.checkpoint.contents import ARRAYS, SUFFIX, CheckpointError, is
 __all__ = ["MANIFEST", "digest_of", "encode_manifest", "read_checked", "read_manifest"]
 
 MANIFEST = "state.json"
+"""Name of the file."""
 FORMAT = "aerl-checkpoint"
 VERSION = 4
 WITHOUT_DIGEST = 3

@@ -91,6 +91,7 @@ def read_problems(paths: Sequence[str], options: MachineFlags) -> list[Instance]
     options.check()
     problems = [problem for path in paths for problem in _problems_at(path, options)]
     _say_assumption("dagsched", problems, options)
+    _say_kept(problems, options)
     return [problem.instance for problem in problems]
 
 
@@ -121,6 +122,19 @@ def _say_assumption(program: str, problems: Sequence[io.Problem], options: Machi
     fact = assumption(problems, options)
     if fact:
         _say(program, fact, options.assumed, or_file=not options.given)
+
+
+def _say_kept(problems: Sequence[io.Problem], options: MachineFlags) -> None:
+    """Files of a folder keep the processors that they describe; a file by name is refused."""
+    others = [name for name in options.given if name != "ccr"]
+    kept = [problem.path for problem in problems if not problem.bare]
+    if others and kept:
+        files = "describes its" if len(kept) == 1 else f"and {len(kept) - 1} more describe their"
+        print(
+            f"dagsched: {kept[0]} {files} processors: {MachineFlags.label(others[0])} does not "
+            "change them",
+            file=sys.stderr,
+        )
 
 
 def _say(program: str, fact: str, assumed: Sequence[str], *, or_file: bool) -> None:

@@ -60,6 +60,7 @@ ROWS = [
     "portfolio",
     "policy",
     "policy_sampled_32",
+    "network",
     "search_untrained",
     "search_trained",
     "solve_untrained",

@@ -1,6 +1,7 @@
 """``dagsched compare`` with files and schedulers of users; each wrong name is one clear line."""
 
 import csv
+import shutil
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -89,6 +90,20 @@ def test_files_and_folders_on_machines_of_choice(capsys: pytest.CaptureFixture[s
     (line,) = [line for line in err.splitlines() if "no processors" in line]
     assert "one.dot and 2 other files describe no processors: " in line
     assert "change it with --platform" in line
+
+
+def test_a_file_of_a_folder_that_keeps_its_processors_is_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("mixed").mkdir()
+    for path in ("graphs/one.dot", "pair.json"):
+        shutil.copy(path, "mixed")
+    machines = ["--platform", "identical", "--processors", "3", "--bandwidth", "1"]
+    code, _, err = run(capsys, "compare", "mixed", *machines, "--schedulers", "heft")
+    own = "mixed/pair.json describes its processors: --platform does not change them"
+    assert (code, err.splitlines()[0]) == (0, f"dagsched: {own}")
+    _, _, err = run(capsys, "compare", "mixed", "--ccr", "2", "--schedulers", "heft")
+    assert "does not change them" not in err
 
 
 def test_a_policy_that_is_named_comes_alone(
