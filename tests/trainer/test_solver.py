@@ -17,7 +17,7 @@ from aerl_trainer import checkpoint, solver
 from aerl_trainer.checkpoint import CheckpointError
 from aerl_trainer.evaluation import evaluate, examples
 from aerl_trainer.nn.evaluator import flat_weights
-from aerl_trainer.policies import Policy, load_policy
+from aerl_trainer.policies import Policy, evaluator_of, load_policy
 from aerl_trainer.reporting import RunDirectory
 from aerl_trainer.runtime import joint_search
 from aerl_trainer.runtime.crew import Crew
@@ -25,10 +25,12 @@ from aerl_trainer.search.tree import SIMS_DONE, WRITER
 from aerl_trainer.search.worker import SearchWorker
 from aerl_trainer.solver import SolveResult, solve
 from aerl_trainer.training import train
+from aerl_trainer.validator import greedy_schedule
 from dagsched_env import exact
+from dagsched_env.compare import mean_ratio
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
-from dagsched_env.schedulers import CONSTRUCTIVE, best_of_portfolio
+from dagsched_env.schedulers import CONSTRUCTIVE, SCHEDULERS, best_of_portfolio
 from helpers import TESTS
 from helpers.oracles import GRAPHS, paper_instance
 from helpers.small_runs import lockstep_config, problem, shared_memory_of
@@ -347,14 +349,18 @@ def test_evaluation_table(trained: RunDirectory) -> None:
     assert [row.scheduler for row in rows[:5]] == [
         *("heft", "best_single", "portfolio", "policy", "policy_sampled_32")
     ]
-    total = 4 * (len(CONSTRUCTIVE) + 6)
+    total = 4 * (len(CONSTRUCTIVE) + 7)
     assert progress == [(done, total) for done in range(1, total + 1)]
-    heft, single, portfolio, greedy, sampled, *searches = rows
+    heft, single, portfolio, greedy, sampled, network, *searches = rows
     assert (heft.ties, heft.vs_heft, heft.member) == (4, 1.0, None)
     assert single.member in CONSTRUCTIVE
     assert portfolio.vs_portfolio == 1.0
     assert portfolio.vs_heft <= single.vs_heft <= 1.0
     assert sampled.vs_heft <= greedy.vs_heft
+    by_network = [greedy_schedule(i, evaluator_of(policy), policy.config) for i in problems]
+    heft_makespans = [SCHEDULERS["heft"](i).makespan for i in problems]
+    assert network.scheduler == "network"
+    assert network.vs_heft == mean_ratio([s.makespan for s in by_network], heft_makespans)
     assert all(row.ms > 0 for row in rows)
     for row in searches:
         assert row.losses == 0
