@@ -33,8 +33,8 @@ class LowerBounds(NamedTuple):
     window: float
     """The largest sum of a head, a tail, and the load of the tasks between them."""
     crowd: float
-    """Of k·p + 1 tasks some processor runs k + 1: their least minimum costs, head and tail
-    (Dell'Amico and Martello 1995, L2, with heads and tails)."""
+    """By the pigeonhole principle: of k·p + 1 tasks some processor runs k + 1. The k + 1 least of
+    their minimum costs, with the least head and tail."""
 
     @property
     def best(self) -> float:
