@@ -1,6 +1,5 @@
 """The checkpoints of one run: ``last``, the ``previous`` one, and the ``best``."""
 
-import ctypes
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +50,6 @@ class Generations:
         )
         if name == "last":
             self._source = None
-        _return_free_memory()
 
 
 def to_go_on(source: Path, config: Config, problems: str) -> tuple[Checkpoint, Config]:
@@ -104,10 +102,3 @@ def better(new: dict[str, Any], old: dict[str, Any]) -> bool:
     if new["level"] != old["level"]:
         return bool(new["level"] > old["level"])
     return old["slr_vs_heft"] is None or bool(new["slr_vs_heft"] < old["slr_vs_heft"])
-
-
-def _return_free_memory() -> None:
-    """Without it batches of ever other sizes fragment the heap of glibc, which grows slowly."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:  # other C libraries have none
-        trim(0)

@@ -17,6 +17,7 @@ from aerl_trainer.checkpoint import Checkpoint, CheckpointError, take
 from aerl_trainer.config import Config, ConfigError
 from aerl_trainer.curriculum import Curriculum
 from aerl_trainer.generations import NO_BEST, Generations, better, read_best, to_go_on
+from aerl_trainer.heap import free_memory_returned
 from aerl_trainer.interruption import Stop, stop_on_signals
 from aerl_trainer.learning.learner import Learner, make_network
 from aerl_trainer.learning.policy_gradient import PolicyGradient
@@ -92,6 +93,7 @@ def train(
             messages.append("no checkpoint has been written yet: the run begins again")
             run.begin_again()
         run.open(stack, messages)
+        stack.enter_context(free_memory_returned())
         stop = stack.enter_context(stop_on_signals())
         run.loop(stop)
         run.save("last")
