@@ -3,7 +3,8 @@
 In reading order:
 
 - ``weights``: the flat vector of weights, and what lies where
-- ``context``: what the features need of an instance, and the work space of a rollout
+- ``workspace``: the work space of a rollout
+- ``context``: what the features need of an instance
 - ``scoring``: the pairs worth scoring, their features and logits
 - ``rollout``: schedules drawn by the policy, with the gradient of their log-probability
 - ``prior``: the policy as the prior of a tree search

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from aerl_trainer.policy.context import PolicyWorkspace, allocate_policy, policy_context
+from aerl_trainer.policy.context import policy_context
 from aerl_trainer.policy.rollout import (
     GREEDY,
     draw,
@@ -20,6 +20,7 @@ from aerl_trainer.policy.rollout import (
 )
 from aerl_trainer.policy.scoring import begin, score, short_list
 from aerl_trainer.policy.weights import N_WEIGHTS, SCALE, Weights, initial_weights
+from aerl_trainer.policy.workspace import PolicyWorkspace, allocate_policy
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import N_PLACED, Floats, Ints

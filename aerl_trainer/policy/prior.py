@@ -3,9 +3,10 @@
 import numpy as np
 
 from aerl_trainer.encoding.states import EncodedStates
-from aerl_trainer.policy.context import PolicyContext, PolicyWorkspace
+from aerl_trainer.policy.context import PolicyContext
 from aerl_trainer.policy.scoring import score, take_pairs
 from aerl_trainer.policy.weights import Weights
+from aerl_trainer.policy.workspace import PolicyWorkspace
 from dagsched_env.kernels.arrays import StateArrays
 from dagsched_env.kernels.jit import borrowing
 

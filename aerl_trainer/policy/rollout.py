@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from aerl_trainer.encoding.candidates import INSERTION
-from aerl_trainer.policy.context import PolicyContext, PolicyWorkspace
+from aerl_trainer.policy.context import PolicyContext
 from aerl_trainer.policy.scoring import begin, follow, scale_of, score, short_list
 from aerl_trainer.policy.weights import (
     BIAS,
@@ -17,6 +17,7 @@ from aerl_trainer.policy.weights import (
     SCALE,
     Weights,
 )
+from aerl_trainer.policy.workspace import PolicyWorkspace
 from dagsched_env.kernels.arrays import MAKESPAN, N_PLACED, N_READY, Floats, Ints, StateArrays
 from dagsched_env.kernels.jit import borrowing, embedded
 from dagsched_env.kernels.state.transitions import clear, place

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from aerl_trainer.encoding.candidates import INSERTION
 from aerl_trainer.encoding.context import EncodingContext
 from aerl_trainer.encoding.features import index_of
-from aerl_trainer.policy.context import HEIRS, PolicyContext, PolicyWorkspace
+from aerl_trainer.policy.context import HEIRS, PolicyContext
 from aerl_trainer.policy.weights import (
     BIAS,
     HIDDEN,
@@ -24,6 +24,7 @@ from aerl_trainer.policy.weights import (
     SCALE,
     Weights,
 )
+from aerl_trainer.policy.workspace import PolicyWorkspace
 from dagsched_env.kernels.arrays import MAKESPAN, N_PLACED, N_READY, StateArrays
 from dagsched_env.kernels.graph.communication import communication
 from dagsched_env.kernels.jit import borrowing, embedded, inlined

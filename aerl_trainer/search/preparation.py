@@ -8,11 +8,12 @@ import numpy.typing as npt
 from aerl_trainer.encoding.candidates import INSERTION
 from aerl_trainer.encoding.context import EncodingContext
 from aerl_trainer.encoding.states import Workspace, allocate_workspace, encode_state
-from aerl_trainer.policy.context import PolicyContext, PolicyWorkspace
+from aerl_trainer.policy.context import PolicyContext
 from aerl_trainer.policy.prior import write_prior
 from aerl_trainer.policy.rollout import roll_out
 from aerl_trainer.policy.scoring import begin
 from aerl_trainer.policy.weights import Weights
+from aerl_trainer.policy.workspace import PolicyWorkspace
 from aerl_trainer.search.leaves import LeafBatch, pruning_bound
 from aerl_trainer.search.problem import SearchProblem
 from aerl_trainer.search.tree import NO_EDGE, TreeArrays

@@ -5,9 +5,10 @@ import numpy as np
 from aerl_trainer.config import SearchConfig
 from aerl_trainer.encoding.evaluator import Evaluator
 from aerl_trainer.encoding.states import EncodedStates
-from aerl_trainer.policy.context import allocate_policy, policy_context
+from aerl_trainer.policy.context import policy_context
 from aerl_trainer.policy.rollout import GREEDY
 from aerl_trainer.policy.weights import N_WEIGHTS
+from aerl_trainer.policy.workspace import allocate_policy
 from aerl_trainer.records import SearchJob
 from aerl_trainer.search.answers import take_answers
 from aerl_trainer.search.leaves import leaves_around

@@ -27,43 +27,34 @@ def oct_table(g: InstanceArrays) -> Floats:
     ``OCT(t, q) = max_s min_w [OCT(s, w) + comp(s, w) + c̄(t, s)·(w ≠ q)]`` over successors s and
     their eligible processors w.
     """
-    table = np.zeros(g.comp.shape, dtype=np.float64)
-    for i in range(g.topo.shape[0] - 1, -1, -1):
-        t = g.topo[i]
-        for e in range(g.succ_ptr[t], g.succ_ptr[t + 1]):
-            _raise_to_best(g, table, t, e)
-    return table
+    return critical_cost_table(g, np.ones(g.topo.size, dtype=np.bool_))
 
 
 @kernel
 def critical_cost_table(g: InstanceArrays, critical: npt.NDArray[np.bool_]) -> Floats:
-    """CNCT: the OCT over the critical successors alone where a task has any. Shape ``[n, p]``."""
-    table = np.zeros(g.comp.shape, dtype=np.float64)
-    for i in range(g.topo.shape[0] - 1, -1, -1):
+    """CNCT: the OCT over the critical successors alone where a task has any. Shape ``[n, p]``.
+
+    The minimum over w needs only w = q and the best w of all.
+    """
+    n, p = g.comp.shape
+    table, through, least = np.zeros((n, p)), np.empty((n, p)), np.full(n, np.inf)
+    for i in range(n - 1, -1, -1):
         t = g.topo[i]
         any_critical = False
         for e in range(g.succ_ptr[t], g.succ_ptr[t + 1]):
             any_critical |= critical[g.succ_task[e]]
         for e in range(g.succ_ptr[t], g.succ_ptr[t + 1]):
-            if critical[g.succ_task[e]] or not any_critical:
-                _raise_to_best(g, table, t, e)
+            s = g.succ_task[e]
+            if any_critical and not critical[s]:
+                continue
+            elsewhere = least[s] + (g.mean_link[0] + g.succ_data[e] * g.mean_link[1])
+            for q in range(p):
+                cost = through[s, q] if through[s, q] < elsewhere else elsewhere
+                table[t, q] = cost if cost > table[t, q] else table[t, q]
+        for q in range(p):
+            through[t, q] = table[t, q] + g.comp[t, q]
+            least[t] = min(least[t], through[t, q])
     return table
-
-
-@kernel
-def _raise_to_best(g: InstanceArrays, table: Floats, t: int, e: int) -> None:
-    """Raise row ``t`` to the least cost through the successor of edge ``e``.
-
-    The minimum over w needs only the best w of all and w = q.
-    """
-    s = g.succ_task[e]
-    mean_comm = g.mean_link[0] + g.succ_data[e] * g.mean_link[1]
-    elsewhere = np.inf
-    for w in range(table.shape[1]):
-        elsewhere = min(elsewhere, table[s, w] + g.comp[s, w])
-    for q in range(table.shape[1]):
-        stay = table[s, q] + g.comp[s, q]
-        table[t, q] = max(table[t, q], min(stay, elsewhere + mean_comm))
 
 
 @kernel

@@ -12,7 +12,7 @@ from aerl_trainer.config import PolicyConfig
 from aerl_trainer.encoding.features import index_of, names_of
 from aerl_trainer.learning.policy_gradient import PolicyGradient
 from aerl_trainer.learning.ranking import rank_rewards
-from aerl_trainer.policy.context import PATH, allocate_policy, list_length, policy_context
+from aerl_trainer.policy.context import PATH, policy_context
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.policy.rollout import draw, most_probable
 from aerl_trainer.policy.scoring import begin, follow, score, short_list
@@ -30,6 +30,7 @@ from aerl_trainer.policy.weights import (
     Weights,
     initial_weights,
 )
+from aerl_trainer.policy.workspace import allocate_policy, list_length
 from aerl_trainer.records import TreeGroup
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.generators import TopcuogluGenerator

@@ -7,10 +7,11 @@ import pytest
 
 from aerl_trainer.config import SearchConfig
 from aerl_trainer.encoding.evaluator import PriorEvaluator
-from aerl_trainer.policy.context import allocate_policy, policy_context
+from aerl_trainer.policy.context import policy_context
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.policy.scoring import begin, score, take_pairs
 from aerl_trainer.policy.weights import N_WEIGHTS, SCALE, Weights, initial_weights
+from aerl_trainer.policy.workspace import allocate_policy
 from aerl_trainer.records import SearchJob
 from aerl_trainer.search.alone import search_alone
 from aerl_trainer.search.shared_tree import SharedTree
