@@ -280,7 +280,10 @@ KINDS = {
         network=True,
     ),
     "in_final_table": Kind(
-        "train", "SIGKILL in it", (-KILL,), call="aerl_trainer.cli:evaluate_policy kill 1"
+        "train",
+        "SIGKILL in it",
+        (-KILL,),
+        call="aerl_trainer.cli.evaluating:evaluate_policy kill 1",
     ),
     "clock": Kind("train", "the time of day is set back a day", (), call="time:time jump 200"),
     "solve_child_killed": Kind("solve", "as above", (), to_child(KILL)),

@@ -158,11 +158,10 @@ def _resolve_one(value: Any, place: str, read: _Read) -> Draw:
         return InstanceList(load(value.removeprefix(SUITE_PREFIX)))
     if not isinstance(value, str | Path):
         return InstanceList([as_instance(value, place)])
-    from dagsched_env.io import read_folder, read_problem
+    from dagsched_env.io import read_problems
 
     path, options = specs.parse_file(str(value))
-    folder = Path(path).is_dir()
-    problems = read_folder(path, options) if folder else [read_problem(path, options)]
+    problems = read_problems([path], options)
     read.setdefault(options, []).extend(problems)
     return InstanceList([problem.instance for problem in problems])
 

@@ -47,6 +47,7 @@ __all__ = [
     "parameters",
     "parse_family",
     "parse_file",
+    "place_of",
     "plain",
     "table",
     "takes_platform",
@@ -102,6 +103,11 @@ def parse_file(spec: str) -> "tuple[str, MachineOptions]":
     except DAGSchedError as error:
         raise DAGSchedError(f"{spec}: {error}") from None
     return path, options
+
+
+def place_of(spec: str) -> str:
+    """The file or folder that a SPEC names; a SPEC that names none as it is."""
+    return spec if Path(spec).exists() else spec.rpartition("?")[0] or spec
 
 
 def file_spec(path: str, options: "MachineOptions") -> str:

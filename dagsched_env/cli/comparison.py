@@ -17,7 +17,12 @@ import dagsched_env
 from dagsched_env import compare, suites
 from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command
 from dagsched_env.cli.clusters import add_cluster, compare_each, here, read_cluster
-from dagsched_env.cli.machines import add_machines, machine_flags, read_problems
+from dagsched_env.cli.machines import (
+    add_machines,
+    machine_flags,
+    read_problems,
+    say_machines,
+)
 from dagsched_env.cli.outputs import PAGES, PICTURES, TABLES, check_not_read, check_output
 from dagsched_env.cli.policies import POLICIES, add_checkpoint, read_policies
 from dagsched_env.cli.progress import bar
@@ -180,7 +185,9 @@ def _instances(arguments: argparse.Namespace) -> tuple[str, Sequence[Instance]]:
     """What they are called together, and the instances of the files or of the suite."""
     machines = machine_flags(arguments)
     if arguments.files:
-        instances: Sequence[Instance] = read_problems(arguments.files, machines)
+        problems = read_problems(arguments.files, machines)
+        say_machines(problems, machines)
+        instances: Sequence[Instance] = [problem.instance for problem in problems]
         what = arguments.files[0] if len(arguments.files) == 1 else f"{len(arguments.files)} files"
     elif machines.given:
         option = machines.label(next(iter(machines.given)))

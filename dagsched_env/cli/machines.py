@@ -11,7 +11,6 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from dagsched_env import io
@@ -34,6 +33,7 @@ __all__ = [
     "machine_flags",
     "read_problem",
     "read_problems",
+    "say_machines",
 ]
 
 
@@ -77,8 +77,8 @@ def read_problem(
     return Problem(problem.instance, statement(problem.instance))
 
 
-def read_problems(paths: Sequence[str], options: MachineFlags) -> list[Instance]:
-    """The problems in files and folders; one line on stderr says what is assumed of all.
+def read_problems(paths: Sequence[str], options: MachineFlags) -> list[io.Problem]:
+    """The problems in files and folders.
 
     Args:
         paths: as for ``io.load`` and ``io.load_folder``.
@@ -89,16 +89,21 @@ def read_problems(paths: Sequence[str], options: MachineFlags) -> list[Instance]
         OSError: a file cannot be read.
     """
     options.check()
-    problems = [problem for path in paths for problem in _problems_at(path, options)]
-    _say_assumption("dagsched", problems, options)
-    _say_kept(problems, options)
-    return [problem.instance for problem in problems]
+    return io.read_problems(paths, options)
 
 
-def _problems_at(path: str, options: MachineFlags) -> list[io.Problem]:
-    if Path(path).is_dir():
-        return io.read_folder(path, options)
-    return [io.read_problem(path, options)]
+def say_machines(
+    problems: Sequence[io.Problem], options: MachineFlags, *, program: str = "dagsched"
+) -> None:
+    """One line on stderr on what is assumed of all, and one on files that keep their processors.
+
+    Args:
+        problems: that were read with these options.
+        options: what the command line says of the machines.
+        program: the command.
+    """
+    _say_assumption(program, problems, options)
+    _say_kept(program, problems, options)
 
 
 @contextmanager
@@ -124,14 +129,14 @@ def _say_assumption(program: str, problems: Sequence[io.Problem], options: Machi
         _say(program, fact, options.assumed, or_file=not options.given)
 
 
-def _say_kept(problems: Sequence[io.Problem], options: MachineFlags) -> None:
-    """Files of a folder keep the processors that they describe; a file by name is refused."""
+def _say_kept(program: str, problems: Sequence[io.Problem], options: MachineFlags) -> None:
+    """Some files describe their processors, and keep them."""
     others = [name for name in options.given if name != "ccr"]
     kept = [problem.path for problem in problems if not problem.bare]
     if others and kept:
         files = "describes its" if len(kept) == 1 else f"and {len(kept) - 1} more describe their"
         print(
-            f"dagsched: {kept[0]} {files} processors: {MachineFlags.label(others[0])} does not "
+            f"{program}: {kept[0]} {files} processors: {MachineFlags.label(others[0])} does not "
             "change them",
             file=sys.stderr,
         )

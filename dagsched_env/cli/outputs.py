@@ -39,7 +39,7 @@ def check_output(
         option: of the command line, for messages.
         path: of the file; None = the option is not given.
         suffixes: that it may have, in lower case; the empty one = none.
-        inputs: what the command reads: files, and names that are none.
+        inputs: what the command reads: files, folders, and names that are neither.
 
     Raises:
         DAGSchedError: another suffix, a file that the command reads, or a folder that is missing
@@ -111,12 +111,8 @@ def check_not_read(option: str, path: Path, inputs: Iterable[str | Path | None])
     Raises:
         DAGSchedError: the message names the file and the option.
     """
-    if path.is_file():
-        for other in inputs:
-            if other is not None and Path(other).exists() and path.samefile(other):
-                raise DAGSchedError(
-                    f"{path} is read by this command: name another file with {option}"
-                )
+    if path.is_file() and any(io.reads(place, path) for place in inputs if place is not None):
+        raise DAGSchedError(f"{path} is read by this command: name another file with {option}")
 
 
 def check_instance_output(

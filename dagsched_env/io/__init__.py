@@ -75,8 +75,9 @@ from dagsched_env.io.problems import (
     Problem,
     machine_files,
     read,
-    read_folder,
     read_problem,
+    read_problems,
+    reads,
     warn_assumed,
 )
 from dagsched_env.io.recognise import check_name
@@ -102,8 +103,9 @@ __all__ = [
     "load_machines",
     "machine_files",
     "read",
-    "read_folder",
     "read_problem",
+    "read_problems",
+    "reads",
     "save",
     "warn_assumed",
     "workflow_from_networkx",
@@ -164,7 +166,7 @@ def load_folder(path: str | PathLike[str], *, platform: Equips | None = None) ->
         DAGSchedError: there is nothing to read.
         OSError: the folder or a file cannot be read.
     """
-    problems = read_folder(path, platform or UNSAID)
+    problems = read_problems([path], platform or UNSAID)
     if platform is None:
         found = [f'load_machines("{file}")' for file in machine_files(path)]
         warn_assumed(problems, UNSAID, REMEDY.format([*found, SUCH_AS][0]), stacklevel=2)

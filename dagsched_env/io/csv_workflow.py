@@ -26,7 +26,7 @@ from dagsched_env.io.numbers import amount
 from dagsched_env.io.source import Source
 from dagsched_env.workflow import Workflow
 
-__all__ = ["TASKS", "parse", "recognises"]
+__all__ = ["EDGES", "TASKS", "parse", "recognises"]
 
 TASKS = "tasks.csv"
 EDGES = "edges.csv"

@@ -1,7 +1,10 @@
 """Problems in files, on machines of choice; what is assumed of these is never silent."""
 
+import difflib
+import errno
+import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -23,8 +26,9 @@ __all__ = [
     "assumption",
     "machine_files",
     "read",
-    "read_folder",
     "read_problem",
+    "read_problems",
+    "reads",
     "warn_assumed",
 ]
 
@@ -52,7 +56,7 @@ def read(path: str | PathLike[str], *, format: str | None = None) -> Instance | 
     ``path``, ``format`` and errors are those of ``dagsched_env.io.load``.
     """
     bundle = str(path) in BUNDLED and not Path(path).exists()
-    source = Source(bundled(str(path)) if bundle else Path(path))
+    source = Source(bundled(str(path)) if bundle else _existing(Path(path)))
     with named(path):
         if format is not None:
             check_name(format)
@@ -85,27 +89,44 @@ def read_problem(
         raise DAGSchedError("the file describes its processors itself: leave platform out")
 
 
-def read_folder(path: str | PathLike[str], platform: Equips) -> list[Problem]:
-    """All problems in a folder, see ``dagsched_env.io.load_folder``.
+def read_problems(paths: Iterable[str | PathLike[str]], platform: Equips) -> list[Problem]:
+    """All problems in files and folders, put on the platform where they have no processors.
+
+    Args:
+        paths: files as of ``dagsched_env.io.load``, folders as of ``load_folder``.
+        platform: the processors for such files; the others keep theirs.
 
     Raises:
-        DAGSchedError: nothing can be read, or the platform is for none of the files.
-        OSError: the folder or a file cannot be read.
+        DAGSchedError: as of ``dagsched_env.io.load``; nothing in a folder can be read; or machine
+            options for none of the files.
+        OSError: a folder or a file cannot be read.
     """
-    folder = Path(path)
-    if _is_csv(folder):
-        return [read_problem(folder, platform)]
-    entries = sorted(folder.iterdir(), key=lambda entry: entry.name)
-    found = [(entry, _read_entry(entry)) for entry in entries]
-    problems = [
-        _put_on(entry, content, platform) for entry, content in found if content is not None
-    ]
-    if not problems:
-        raise DAGSchedError(f"{path}: no file in this folder can be read as an instance")
+    found = [entry for path in paths for entry in _contents(path)]
+    problems = [_put_on(path, content, platform) for path, content in found]
     if isinstance(platform, MachineOptions) and not any(problem.bare for problem in problems):
-        with named(path):
+        with named(problems[0].path):
             platform.keep(problems[0].instance)
     return problems
+
+
+def reads(place: str | PathLike[str], path: Path) -> bool:
+    """Whether ``path``, a file, is read where a command is given ``place``.
+
+    Args:
+        place: a file, a folder of problems, or a folder of CSV tables.
+        path: an existing file.
+    """
+    folder = Path(place)
+    if not folder.is_dir():
+        return folder.exists() and path.samefile(folder)
+    if not path.parent.samefile(folder):
+        return False
+    if _is_csv(folder) or path.name.endswith(csv_workflow.EDGES):
+        return by_suffix(path.name) == "csv"
+    try:
+        return _read_entry(path) is not None
+    except DAGSchedError:  # it is read, and refused
+        return True
 
 
 def assumption(problems: Sequence[Problem], options: MachineOptions) -> str:
@@ -142,8 +163,22 @@ def machine_files(path: str | PathLike[str]) -> list[Path]:
     return sorted(entry for entry in Path(path).glob("*.json") if _is_machine_file(entry))
 
 
-def _put_on(path: Path, content: Instance | Workflow, platform: Equips) -> Problem:
-    """A file of a folder: it keeps its processors if it describes them."""
+def _contents(
+    path: str | PathLike[str],
+) -> list[tuple[str | PathLike[str], Instance | Workflow]]:
+    """What a file or a folder holds."""
+    folder = Path(path)
+    if not folder.is_dir() or _is_csv(folder):
+        return [(path, read(path))]
+    entries = sorted(folder.iterdir(), key=lambda entry: entry.name)
+    found = [(entry, content) for entry in entries if (content := _read_entry(entry)) is not None]
+    if not found:
+        raise DAGSchedError(f"{path}: no file in this folder can be read as an instance")
+    return list(found)
+
+
+def _put_on(path: str | PathLike[str], content: Instance | Workflow, platform: Equips) -> Problem:
+    """One of several: it keeps its processors if it describes them."""
     with named(path):
         if isinstance(content, Workflow):
             return Problem(str(path), platform.equip(content), bare=True)
@@ -169,6 +204,15 @@ def _read_entry(path: Path) -> Instance | Workflow | None:
         if promised is None:
             return None
         raise
+
+
+def _existing(path: Path) -> Path:
+    """The path; where there is nothing, the error names a bundled trace that it may have meant."""
+    close = difflib.get_close_matches(str(path), BUNDLED, n=1)
+    if close and not path.exists():
+        hint = f"{os.strerror(errno.ENOENT)}; did you mean the bundled trace {close[0]!r}?"
+        raise FileNotFoundError(errno.ENOENT, hint, str(path))
+    return path
 
 
 def _is_csv(path: Path) -> bool:

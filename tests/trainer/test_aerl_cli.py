@@ -12,7 +12,7 @@ import pytest
 import tomli_w
 from rich.status import Status
 
-from aerl_trainer import batch, cli
+from aerl_trainer import batch
 from aerl_trainer import config as settings
 from aerl_trainer.cli import joined, main
 from aerl_trainer.config import Config
@@ -468,6 +468,35 @@ def test_schedules_and_charts_of_several_files_go_into_folders(
     assert main(["solve", "one.json", "./one.json", "--out", "plans"]) == 2, "two of one name"
 
 
+def test_a_folder_of_files_with_and_without_machines_is_solved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "files").mkdir()
+    monkeypatch.chdir(tmp_path / "files")
+    io.save(own := problem(n=6, p=3, seed=1), "own.json")
+    Path("graph.dot").write_text("digraph { a [weight=2]; b [weight=3]; a -> b [weight=1]; }")
+    flags = "--processors 2 --platform identical --bandwidth 1 --simulations 20 --checkpoint none"
+    for inputs in (".", "graph.dot own.json"):
+        assert main(f"solve {inputs} {flags} --json ../all.json".split()) == 0
+        solved = json.loads(Path("../all.json").read_text())
+        assert [entry["problem"] for entry in solved] == ["graph.dot", "own.json"]
+        assert [entry["processors"] for entry in solved] == [2, own.n_processors]
+        kept = "own.json describes its processors: --platform does not change them"
+        assert f"aerl: {kept}" in capsys.readouterr().err
+    assert "own.json is read by this command" in fails(capsys, "solve", ".", "--json", "own.json")
+    name = "montag: No such file or directory; did you mean the bundled trace 'montage'?"
+    assert fails(capsys, "solve", "montag") == name
+
+
+def test_what_evaluate_reads_by_a_spec_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("graph.json").write_text("{}")
+    command = ["evaluate", "--checkpoint", "default", "--instances", "graph.json?processors=2"]
+    assert "graph.json is read by" in fails(capsys, *command, "--json", "graph.json")
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
@@ -514,8 +543,9 @@ def test_files_to_be_written_are_checked_before_the_work(
     message: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for work in ("read_problem", "load_trained"):
-        monkeypatch.setattr(cli, work, lambda *_, **__: pytest.fail("the work has begun"))
+    for work in ("solving.solve_here", "evaluating.load_trained"):
+        begun = f"aerl_trainer.cli.{work}"
+        monkeypatch.setattr(begun, lambda *_, **__: pytest.fail("the work has begun"))
     assert message in fails(capsys, *command)
 
 
@@ -610,7 +640,7 @@ def test_processes_that_keep_dying_are_one_line(
     def fail(*_: Any, **__: Any) -> None:
         raise SearchPoolError("actor-0 was killed by SIGKILL, death number 11")
 
-    monkeypatch.setattr(cli, "run_training", fail)
+    monkeypatch.setattr("aerl_trainer.cli.training.run_training", fail)
     assert main(["train", "--run-dir", str(tmp_path / "run")]) == 2
     assert capsys.readouterr().err == (
         "aerl: error: actor-0 was killed by SIGKILL, death number 11\n"

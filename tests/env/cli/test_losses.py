@@ -37,14 +37,34 @@ def problem(tmp_path, monkeypatch):
         "compare graph.json --schedulers heft --journal graph.json",
         "convert graph.json graph.json",
         "convert graph.dot graph.dot --processors 2",
+        "compare . --schedulers heft --csv tasks.csv",
+        "compare . --schedulers heft --csv edges.csv",
+        "compare trio --schedulers heft --csv trio/computation.csv",
     ],
 )
 def test_a_file_that_is_read_is_not_written(problem, capsys, command):
-    before = {path.name: path.read_bytes() for path in problem.iterdir()}
+    (problem / "tasks.csv").write_text("task,time\na,1\nb,2\n")
+    (problem / "edges.csv").write_text("source,target\na,b\n")
+    assert main(["convert", "graph.json", "trio.csv"]) == 0
+    (problem / "trio.csv").rename(problem / "trio")
+    before = contents(problem)
     capsys.readouterr()
     assert main(command.split()) == 2
     assert "is read by this command: name another file with" in capsys.readouterr().err
-    assert {path.name: path.read_bytes() for path in problem.iterdir()} == before
+    assert contents(problem) == before
+
+
+def contents(folder):
+    """Of all files in it."""
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_table_of_results_in_a_folder_that_is_read_is_written_anew(problem):
+    """It is no problem, so a second call reads none of it."""
+    (problem / "machines.json").unlink()
+    (problem / "plan.json").unlink()
+    command = "compare . --processors 2 --schedulers heft --csv all.csv --journal all.jsonl"
+    assert [main(command.split()) for _ in range(2)] == [0, 0]
 
 
 @pytest.fixture

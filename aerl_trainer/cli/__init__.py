@@ -1,0 +1,14 @@
+"""The command ``aerl``.
+
+In reading order:
+
+- ``options``: types of options that several commands have
+- ``evaluating``: ``aerl evaluate``, and the tables that ``aerl train`` ends with
+- ``training``: ``aerl train``
+- ``solving``: ``aerl solve``
+- ``program``: the commands together, and what becomes of their errors
+"""
+
+from aerl_trainer.cli.program import joined, main
+
+__all__ = ["joined", "main"]

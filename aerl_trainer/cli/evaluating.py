@@ -1,0 +1,102 @@
+"""``aerl evaluate``: a policy against classic schedulers, and search and solve without it."""
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import tyro
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress
+
+from aerl_trainer.cli.options import UNSAID, Machines, Specs, as_json
+from aerl_trainer.evaluation import Evaluation
+from aerl_trainer.evaluation import evaluate as evaluate_policy
+from aerl_trainer.launch import with_machines
+from aerl_trainer.policies import Trained, load_trained
+from aerl_trainer.problems import listed
+from aerl_trainer.reporting import print_table
+from dagsched_env import specs
+from dagsched_env.cli.outputs import JSON, check_output
+from dagsched_env.instance import Instance
+from dagsched_env.io.atomic import write_text
+from dagsched_env.render.labels import one_line
+
+__all__ = ["HELDOUT", "Settings", "compare", "evaluate", "record", "title"]
+
+HELDOUT = "suite:heldout"
+
+
+class Settings(NamedTuple):
+    """Of an evaluation."""
+
+    simulations: int
+    budget_s: float
+    seed: int
+
+
+def evaluate(
+    checkpoint: Path,
+    instances: Specs = (HELDOUT,),
+    count: int = 40,
+    simulations: int = 1000,
+    budget: float = 0.1,
+    seed: int = 0,
+    out: Annotated[Path | None, tyro.conf.arg(name="json")] = None,
+    machines: Machines = UNSAID,
+) -> None:
+    """Compare a trained policy with classic schedulers and with search and solve without it.
+
+    Args:
+        checkpoint: a run directory or a checkpoint in it.
+        instances: the problems, as for `aerl train`: files, folders, suite:NAME,
+            family:NAME?parameter=value&..., all in one table.
+        count: problems to draw of each family.
+        simulations: of a search, per instance.
+        budget: seconds of solve, per instance, with the policy and without.
+        seed: of families, samples and searches.
+        out: write the table to this file.
+        machines: for files that describe no processors.
+    """
+    check_output("--json", out, JSON, (*map(specs.place_of, instances), machines.machines))
+    policy = load_trained(checkpoint)
+    (chosen_specs,) = with_machines([instances], machines)
+    problems = listed(chosen_specs, count=count, seed=seed)
+    chosen = Settings(simulations, budget, seed)
+    evaluation = compare(" ".join(instances), problems, policy, chosen, Console(markup=False))
+    if out is not None:
+        write_text(out, as_json(record(evaluation)))
+
+
+def compare(
+    name: str,
+    instances: Sequence[Instance],
+    policy: Trained,
+    chosen: Settings,
+    console: Console,
+) -> Evaluation:
+    """Evaluate with a progress bar, and print the table."""
+    with Progress(console=console, transient=True) as bar:
+        task = bar.add_task(escape(f"evaluating on {one_line(name)}"))
+        evaluation = evaluate_policy(
+            instances,
+            policy,
+            **chosen._asdict(),
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
+        )
+    print_table(evaluation.rows, title(name, instances, chosen), console=console)
+    return evaluation
+
+
+def title(name: str, instances: Sequence[Instance], chosen: Settings) -> str:
+    """Of a table."""
+    return (
+        f"{name}: {len(instances)} instances; search {chosen.simulations} simulations, "
+        f"solve {chosen.budget_s:g} s each"
+    )
+
+
+def record(evaluation: Evaluation) -> dict[str, Any]:
+    """As it is written to files."""
+    return {"rows": [dataclasses.asdict(row) for row in evaluation.rows]}

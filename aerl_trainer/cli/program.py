@@ -1,0 +1,119 @@
+"""The commands of ``aerl`` together, and what becomes of their errors."""
+
+import contextlib
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import tyro
+
+from aerl_trainer import __version__
+from aerl_trainer.cli.evaluating import evaluate
+from aerl_trainer.cli.solving import solve
+from aerl_trainer.cli.training import train
+from aerl_trainer.policies import DamageWarning
+from aerl_trainer.runtime.fleet import FleetError
+from aerl_trainer.runtime.supervisor import SearchPoolError
+from aerl_trainer.runtime.warm_up import warm_up as compile_kernels
+from dagsched_env.cli.compilation import announced_compilation
+from dagsched_env.cli.machines import assumptions_on_stderr
+from dagsched_env.cli.terminal import leave_unread, print_any_text
+from dagsched_env.errors import DAGSchedError
+
+__all__ = ["joined", "main"]
+
+EXIT_ERROR, EXIT_INTERRUPTED = 2, 130
+REPEATED = ("--instances", "--set", "--validate")
+"""Options of many values, which may be given more than once."""
+
+
+def warm_up() -> None:
+    """Compile all numeric kernels into the cache on disk, so that later commands start at once."""
+    compile_kernels()
+
+
+app = tyro.extras.SubcommandApp()
+app.command(train)
+app.command(evaluate)
+app.command(solve)
+app.command(name="warm-up")(warm_up)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Args:
+        argv: the arguments without the program's name; ``sys.argv`` when None.
+
+    Returns:
+        The exit code: 0, or 2 after a one-line error on stderr, or 130 after Ctrl-C.
+    """
+    print_any_text()
+    arguments = joined(sys.argv[1:] if argv is None else argv)
+    try:
+        with _damage_on_stderr(), assumptions_on_stderr("aerl"), announced_compilation("aerl"):
+            if arguments == ["--version"]:
+                print(f"aerl {__version__}")
+            else:
+                app.cli(
+                    prog="aerl",
+                    description="AERL-DS: search and learning for DAG scheduling. "
+                    "aerl --version prints the version.",
+                    args=arguments,
+                    sort_subcommands=False,
+                )
+            sys.stdout.flush()  # within reach of the errors below
+    except BrokenPipeError:
+        leave_unread()
+    except (DAGSchedError, OSError, FleetError, SearchPoolError) as error:
+        print(f"aerl: error: {_one_line(error)}", file=sys.stderr)
+        return EXIT_ERROR
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    return 0
+
+
+def joined(arguments: Sequence[str]) -> list[str]:
+    """The arguments with a repeated option of many values once, with the values of all.
+
+    ``--set a=1 --set b=2`` is ``--set a=1 b=2``; otherwise the last one alone would count.
+    """
+    kept: list[str] = []
+    values: dict[str, list[str]] = {}
+    current = kept
+    for argument in arguments:
+        if argument.startswith("--"):
+            option, _, value = argument.partition("=")
+            if option not in REPEATED:
+                current = kept
+                kept.append(argument)
+                continue
+            current = values.setdefault(option, [])
+            current += [value] if value else []
+        else:
+            current.append(argument)
+    return [*kept, *(word for option, these in values.items() for word in (option, *these))]
+
+
+@contextlib.contextmanager
+def _damage_on_stderr() -> Iterator[None]:
+    """Within, a ``DamageWarning`` is one line on stderr."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", DamageWarning)
+        show = warnings.showwarning
+
+        def show_on_stderr(message: Warning | str, *others: Any, **named: Any) -> None:
+            if isinstance(message, DamageWarning):
+                print(f"aerl: {message}", file=sys.stderr)
+            else:
+                show(message, *others, **named)
+
+        warnings.showwarning = show_on_stderr
+        yield
+
+
+def _one_line(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split())

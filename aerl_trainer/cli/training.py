@@ -1,0 +1,165 @@
+"""``aerl train``: a run, the tables and pictures that it ends with, and what to do next."""
+
+import dataclasses
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import tyro
+from rich.console import Console
+
+from aerl_trainer import config as settings
+from aerl_trainer.cli.evaluating import HELDOUT, Settings, compare, record, title
+from aerl_trainer.cli.options import UNSAID, Machines, Specs, as_json
+from aerl_trainer.config import Config, ConfigError, CurriculumConfig
+from aerl_trainer.evaluation import example_of, examples
+from aerl_trainer.launch import new_run_directory, with_machines, with_specs
+from aerl_trainer.policies import load_trained
+from aerl_trainer.problems import listed
+from aerl_trainer.reporting import RunDirectory, Section, learning_curve, write_report
+from aerl_trainer.training import TrainingResult
+from aerl_trainer.training import train as run_training
+from dagsched_env import io, specs
+from dagsched_env.errors import DAGSchedError
+from dagsched_env.io.atomic import write_text
+from dagsched_env.render.labels import one_line
+
+__all__ = ["train"]
+
+GANTT_TRACE = "montage"
+LIST = ("list", f"{specs.PREFIX}list")
+
+
+def train(
+    config: Path | None = None,
+    algorithm: Literal["aerl", "reinforce"] | None = None,
+    minutes: float | None = None,
+    run_dir: Path | None = None,
+    resume: bool = False,
+    actors: int | None = None,
+    seed: int | None = None,
+    ray: str | None = None,
+    instances: Specs = (),
+    validate: Specs = (),
+    set: Annotated[tuple[str, ...], tyro.conf.arg(metavar="KEY=VALUE ...")] = (),
+    machines: Machines = UNSAID,
+) -> None:
+    """Train a policy, then compare it with classic schedulers on problems it has not seen.
+
+    Args:
+        config: TOML file of settings; what it leaves out keeps its default.
+        algorithm: aerl trains the fast policy, and a network if the settings say so; reinforce
+            trains an attention model (Kool et al. 2019), for a comparison.
+        minutes: training time.
+        run_dir: where everything is written; default runs/aerl-DATE-TIME.
+        resume: go on from the last checkpoint of --run-dir, with its settings.
+        actors: search processes.
+        seed: of all randomness.
+        ray: search and roll out on a Ray cluster: HOST:PORT, auto, or local:N for N nodes on this
+            machine.
+        instances: the problems: files, folders, suite:NAME, family:NAME?parameter=value&...; "list"
+            prints all families and their parameters. Parts of them are kept for validation and for
+            the tables at the end. Default: a mixture of families.
+        validate: problems for validation, instead of a part of --instances.
+        set: any setting, as in: --set search.budget=300 learner.learning_rate=0.0003; "list" prints
+            all settings.
+        machines: for files that describe no processors.
+    """
+    if any(spec in LIST for spec in instances + validate):
+        print(specs.table())
+        return
+    if "list" in set:
+        print(settings.listing())
+        return
+    directory = RunDirectory(run_dir or new_run_directory())
+    if resume and not directory.holds_run:
+        raise DAGSchedError(f"{directory.path} holds no run to resume; give its --run-dir")
+    source = directory.config_file if resume and config is None else config
+    flags = {"algorithm": algorithm, "minutes": minutes, "actors": actors, "seed": seed}
+    chosen = _settings(source, set, {k: v for k, v in flags.items() if v is not None})
+    if ray is not None:
+        chosen = dataclasses.replace(chosen, ray=dataclasses.replace(chosen.ray, address=ray))
+    chosen = with_specs(chosen, *with_machines([instances, validate], machines))
+    console = Console(markup=False)
+    with directory.hold():
+        result = run_training(chosen, directory, resume=resume)
+        if result.interrupted:
+            console.print(f"interrupted at step {result.steps}; a checkpoint is saved")
+        else:
+            _final_report(chosen, directory, result, console)
+    _say_what_next(directory, chosen, console)
+
+
+def _settings(source: Path | None, overrides: tuple[str, ...], flags: dict[str, Any]) -> Config:
+    """Defaults, then the file, then ``--set``, then the flags of ``[run]``."""
+    record = settings.to_dict(Config() if source is None else settings.load(source))
+    for override in overrides:
+        key, separator, text = override.partition("=")
+        section, _, name = key.partition(".")
+        if not separator or name not in record.get(section, {}):
+            raise ConfigError(
+                f"--set {override}: no such setting; write section.key=value "
+                "(--set list prints all)"
+            )
+        try:
+            record[section][name] = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            record[section][name] = text
+    record["run"].update(flags)
+    return settings.from_dict(record)
+
+
+def _final_report(
+    config: Config, directory: RunDirectory, result: TrainingResult, console: Console
+) -> None:
+    """Tables, the learning curve, a Gantt chart and the report, on screen and in the run.
+
+    The problems are those that the SPECs of the run have left for the test, or both suites.
+    """
+    policy, run = load_trained(directory.path), config.run
+    sets = {"test": result.test} if result.test else {}
+    if not sets or config.curriculum == CurriculumConfig():
+        sets[HELDOUT] = tuple(listed([HELDOUT], count=1, seed=0))
+    chosen = Settings(run.evaluation_simulations, run.evaluation_budget_s, run.seed)
+    evaluations = {
+        name: compare(name, instances, policy, chosen, console) for name, instances in sets.items()
+    }
+    results = {name: record(evaluation) for name, evaluation in evaluations.items()}
+    write_text(directory.results_file, as_json(results))
+    learning_curve(directory.metrics_file, directory.learning_curve)
+    trace = result.test[0] if result.test else io.load(GANTT_TRACE, platform=io.RandomPlatform())
+    best = example_of(trace, policy, simulations=run.evaluation_simulations, seed=run.seed)
+    best.plot(directory.gantt, trace)
+    sections = [
+        Section(
+            title(name, instances, chosen),
+            evaluations[name].rows,
+            examples(
+                instances,
+                evaluations[name],
+                policy,
+                simulations=chosen.simulations,
+                seed=chosen.seed,
+            ),
+        )
+        for name, instances in sets.items()
+    ]
+    write_report(directory, config, result.steps, sections)
+    console.print(f"learning curve  {directory.learning_curve}")
+    console.print(f"Gantt chart     {directory.gantt}  ({one_line(trace.name or '-')})")
+    console.print(f"report          {directory.report}")
+
+
+def _say_what_next(directory: RunDirectory, config: Config, console: Console) -> None:
+    path = directory.path
+    use = f"aerl solve montage --checkpoint {path} --gantt montage.png"
+    if config.run.algorithm == "reinforce":  # which guides no search
+        use = f"dagsched schedule montage --scheduler policy --checkpoint {path}"
+    console.print("next:", style="bold")
+    for command in (
+        f"aerl train --resume --run-dir {path} --minutes 10",
+        f"aerl evaluate --checkpoint {path}",
+        use,
+        f"tensorboard --logdir {path / 'tb'}",
+    ):
+        console.print(f"  {command}", highlight=False, soft_wrap=True)
