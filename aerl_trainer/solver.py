@@ -139,7 +139,7 @@ def solve(
             limited = budget_s is None or (found is not None and found.by_count)
             moves = MOVES_PER_SIMULATION * max(found.simulations if found else 0, 1)
             rngs = [generator(seed, "annealing", *([i] if i else [])) for i in range(actors)]
-            improve(best, rngs, moves if limited else None)
+            improve(best, rngs, moves if limited else None, prove_too=simulations is None)
     except KeyboardInterrupt:
         best.interrupt()
     return SolveResult(**best.summary(), simulations=found.simulations if found else 0, policy=name)

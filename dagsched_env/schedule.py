@@ -190,14 +190,26 @@ class Schedule:
 
     # -- conversions -----------------------------------------------------------------------------
 
-    def to_json(self) -> str:
-        """Own JSON format."""
+    def to_json(self, instance: Instance | None = None) -> str:
+        """Own JSON format.
+
+        Args:
+            instance: the problem: its names of tasks and processors are added, for readers of the
+                file; ``from_json`` does not need them.
+        """
+        names = {}
+        if instance is not None:
+            names = {
+                "tasks": list(instance.task_names),
+                "processors": list(instance.processor_names),
+            }
         return json.dumps(
             {
                 "format": JSON_FORMAT,
                 "version": JSON_VERSION,
                 "algorithm": self.algorithm,
                 "makespan": self.makespan,
+                **names,
                 "processor": self.processor.tolist(),
                 "start": self.start.tolist(),
                 "finish": self.finish.tolist(),

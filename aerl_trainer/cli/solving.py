@@ -136,7 +136,7 @@ def _show(solutions: Sequence[Solution], names: Sequence[str], outputs: Outputs)
     for solution in solutions:
         schedule, i = solution.result.schedule, names.index(solution.name)
         if outputs.schedules:
-            write_text(outputs.schedules[i], schedule.to_json())
+            write_text(outputs.schedules[i], schedule.to_json(solution.instance))
             print(f"schedule      {outputs.schedules[i]}")
         if outputs.charts:
             schedule.plot(outputs.charts[i], solution.instance)

@@ -103,7 +103,7 @@ def _schedule(arguments: argparse.Namespace) -> None:
     if bounds:
         _print_bound(max(bounds), best, schedules[best].makespan)
     if arguments.out:
-        write_text(arguments.out, schedules[best].to_json() + "\n")
+        write_text(arguments.out, schedules[best].to_json(instance) + "\n")
         print(f"wrote {arguments.out} ({best})")
     if arguments.gantt:
         print(f"wrote {render.save(schedules[best], arguments.gantt, instance)} ({best})")

@@ -3,6 +3,7 @@
 import os
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple
 
 from ortools.sat.python import cp_model
 
@@ -11,10 +12,21 @@ from dagsched_env.exact.model import Model
 from dagsched_env.instance import Instance
 from dagsched_env.schedule import Schedule
 
-__all__ = ["search"]
+__all__ = ["Limits", "search"]
 
 POLL_S = 0.05
 """Seconds between two calls that stop a solver."""
+
+
+class Limits(NamedTuple):
+    """Of a run."""
+
+    deadline: float
+    """On the clock of ``time.perf_counter``."""
+    work: float | None
+    """Deterministic time of CP-SAT; None: no limit."""
+    workers: int | None
+    """Threads; None: as many as the machine has processors."""
 
 
 def search(
@@ -22,8 +34,7 @@ def search(
     grid: Grid,
     incumbent: Schedule,
     bound: float,
-    deadline: float,
-    workers: int | None,
+    limits: Limits,
 ) -> tuple[Schedule, float]:
     """The best schedule of CP-SAT at the end, and the bound that it has proved.
 
@@ -32,16 +43,17 @@ def search(
         grid: the unit of time.
         incumbent: a valid, semi-active schedule to start from.
         bound: lower bound on the makespan (time).
-        deadline: when to stop, on the clock of ``time.perf_counter``.
-        workers: threads; None: as many as the machine has processors.
+        limits: of the run.
 
     Returns:
         The decisions of a schedule, its times on the grid; a lower bound on the makespan (time).
     """
     model = Model(instance, grid, incumbent, bound)
     solver = cp_model.CpSolver()
-    solver.parameters.num_workers = workers or os.cpu_count() or 1
-    solver.parameters.max_time_in_seconds = max(deadline - time.perf_counter(), 0.0)
+    solver.parameters.num_workers = limits.workers or os.cpu_count() or 1
+    solver.parameters.max_time_in_seconds = max(limits.deadline - time.perf_counter(), 0.0)
+    if limits.work is not None:
+        solver.parameters.max_deterministic_time = limits.work
     solver.parameters.catch_sigint_signal = False  # else the caller would not receive it
     status = _run(solver, model.cp)
     if status == cp_model.UNKNOWN:

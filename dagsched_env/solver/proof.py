@@ -16,13 +16,15 @@ LEAST_S = 0.3
 """With less time CP-SAT hardly begins."""
 SHARE = 0.5
 """Of the time that is left after the list schedulers, where CP-SAT follows the race."""
+WORK = 2.0
+"""Limit of CP-SAT where nobody has set one: deterministic time, a few seconds at most."""
 
 
 def can_prove(instance: Instance, left_s: float) -> bool:
     """Whether CP-SAT is installed and promises something in its share of the time."""
     return (
         instance.n_tasks <= MOST_TASKS
-        and LEAST_S <= SHARE * left_s < math.inf
+        and SHARE * left_s >= LEAST_S
         and importlib.util.find_spec("ortools") is not None
     )
 
@@ -34,7 +36,17 @@ def load_cp_sat() -> None:
 
 
 def prove(best: Best) -> None:
-    """Run CP-SAT on one core for the time that is left, from the best schedule on."""
-    found = exact.solve(best.instance, time_limit_s=best.left_s, workers=1, hint=best.schedule)
+    """Run CP-SAT on one core for the time that is left, from the best schedule on.
+
+    Without a budget of time it has ``WORK``, so that its result can be reproduced.
+    """
+    left_s = best.left_s
+    found = exact.solve(
+        best.instance,
+        time_limit_s=left_s,
+        work_limit=None if left_s < math.inf else WORK,
+        workers=1,
+        hint=best.schedule,
+    )
     best.offer(found.schedule, "cp_sat")
     best.prove(found.lower_bound)

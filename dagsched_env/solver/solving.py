@@ -43,7 +43,8 @@ def solve(
     First come the list schedulers that pay most for their time. Then a genetic algorithm, descents
     from many starts and annealings with several settings have short heats, and the best of them
     the rest of the time. Problems of at most 20 tasks leave half of the time to CP-SAT, where it
-    is installed and the time is enough. The solve ends early when a schedule is proved optimal.
+    is installed and the time is enough; without any limit it follows for a few seconds at most.
+    The solve ends early when a schedule is proved optimal.
     Ctrl-C ends it, too: the result is the best schedule so far.
 
     Args:
@@ -79,25 +80,28 @@ def solve(
         best.offer(start, start.algorithm or "start")
     try:
         run_list_schedulers(best)
-        improve(best, generator(seed).spawn(threads), moves)
+        improve(best, generator(seed).spawn(threads), moves, prove_too=max_evaluations is None)
     except KeyboardInterrupt:
         best.interrupt()
     return SolveResult(**best.summary())
 
 
-def improve(best: Best, rngs: Sequence[np.random.Generator], moves: int | None) -> None:
+def improve(
+    best: Best, rngs: Sequence[np.random.Generator], moves: int | None, *, prove_too: bool = True
+) -> None:
     """Spend what is left on races, and where the problem is small on a proof.
 
     Args:
         best: begins with a schedule.
         rngs: one generator per race, each on one core.
         moves: of all races together; None = no limit but the time that is left.
+        prove_too: where nothing limits the time, CP-SAT may follow the moves.
     """
     instance = best.instance
     if instance.comp.size <= QUICKLY_BOUNDED:
         best.prove(lower_bounds(instance).best)
     left_s = best.left_s
-    proving = can_prove(instance, left_s)
+    proving = can_prove(instance, left_s) and (prove_too or left_s < math.inf)
     race_s = left_s * (1.0 - SHARE if proving else 1.0)
     of_each = None if moves is None else -(-moves // len(rngs))
     race_in_threads(best, rngs, race_s if race_s < math.inf else None, of_each)

@@ -185,6 +185,14 @@ def test_json_round_trip(topcuoglu: Instance) -> None:
     assert again != moved(schedule, 9, 1.0)
 
 
+def test_the_json_of_a_schedule_has_the_names_of_its_problem(topcuoglu: Instance) -> None:
+    text = heft(topcuoglu).to_json(topcuoglu)
+    record = json.loads(text)
+    assert record["tasks"] == list(topcuoglu.task_names)
+    assert record["processors"] == list(topcuoglu.processor_names)
+    assert Schedule.from_json(text) == heft(topcuoglu)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

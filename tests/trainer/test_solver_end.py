@@ -45,7 +45,9 @@ class Improved(list[dict[str, Any]]):
     """What ``improve`` is asked for, and what still lives at that moment."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def recording(best: Best, rngs: Sequence[np.random.Generator], moves: int | None) -> None:
+        def recording(
+            best: Best, rngs: Sequence[np.random.Generator], moves: int | None, *, prove_too: bool
+        ) -> None:
             self.append(
                 {
                     "start": best.schedule,
@@ -55,7 +57,7 @@ class Improved(list[dict[str, Any]]):
                     "memory": shared_memory_of(os.getpid()),
                 }
             )
-            improve(best, rngs, moves)
+            improve(best, rngs, moves, prove_too=prove_too)
 
         monkeypatch.setattr(solver, "improve", recording)
 

@@ -181,8 +181,9 @@ def test_a_hint_must_be_valid():
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
-        ({"time_limit_s": 0}, "time_limit_s is 0: give seconds > 0"),
+        ({"time_limit_s": 0}, "time_limit_s is 0: give a number > 0"),
         ({"time_limit_s": math.nan}, "time_limit_s is nan"),
+        ({"work_limit": -1.0}, "work_limit is -1.0: give a number > 0"),
         ({"workers": 0}, "workers is 0: give a whole number >= 1"),
     ],
 )
@@ -209,3 +210,12 @@ def test_without_ortools(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"'ortools'.*aerl-ds\[exact\]"):
         exact.solve(Instance([[1.0]], [], []))
+
+
+def test_a_limit_of_work_is_the_same_again() -> None:
+    instance = HARD(np.random.default_rng(1))
+    started = time.perf_counter()
+    one, two = (exact.solve(instance, work_limit=0.2, workers=1) for _ in range(2))
+    assert time.perf_counter() - started < 60.0
+    assert not one.optimal
+    assert (one.schedule, one.lower_bound) == (two.schedule, two.lower_bound)

@@ -81,6 +81,16 @@ def test_a_small_problem_is_proved_optimal() -> None:
         assert result.makespan == pytest.approx(exact.solve(instance).schedule.makespan)
 
 
+def test_without_any_limit_a_small_problem_is_proved_optimal_too() -> None:
+    """By a limit of work, so the result is the same again; a limit of moves leaves CP-SAT out."""
+    instance = problem(16, 4, seed=1)
+    one, two = solve(instance), solve(instance)
+    check(instance, one)
+    assert one.optimal
+    assert (one.schedule, one.lower_bound) == (two.schedule, two.lower_bound)
+    assert not solve(instance, max_evaluations=200_000).optimal
+
+
 def test_without_a_budget_of_seconds_the_result_is_the_same_again() -> None:
     instance = problem(30, 4, seed=3)
     one, two = (solve(instance, max_evaluations=300, seed=5) for _ in range(2))
