@@ -76,7 +76,15 @@ def compare(
     chosen: Settings,
     console: Console,
 ) -> Evaluation:
-    """Evaluate with a progress bar, and print the table."""
+    """Evaluate with a progress bar, and print the table.
+
+    Args:
+        name: of the problems, for the bar and the title.
+        instances: the problems.
+        policy: to evaluate.
+        chosen: limits and seed.
+        console: where both appear.
+    """
     with Progress(console=console, transient=True) as bar:
         task = bar.add_task(escape(f"evaluating on {one_line(name)}"))
         evaluation = evaluate_policy(
@@ -90,7 +98,13 @@ def compare(
 
 
 def title(name: str, instances: Sequence[Instance], chosen: Settings) -> str:
-    """Of a table."""
+    """Of a table.
+
+    Args:
+        name: of the problems.
+        instances: the problems.
+        chosen: limits and seed.
+    """
     return (
         f"{name}: {len(instances)} instances; search {chosen.simulations} simulations, "
         f"solve {chosen.budget_s:g} s each"
