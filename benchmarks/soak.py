@@ -1,12 +1,14 @@
 """Does a long training grow? Memory and file descriptors of each of its processes.
 
     python benchmarks/soak.py [--minutes 60] [--actors 2] [--settled 10] [--record soak.jsonl]
+    python benchmarks/soak.py --table soak.jsonl
 
 Trains the network and the fast policy by shared trees, with actors, an inference worker and a
 replay buffer that is soon full, and looks at all processes twice a minute. The first column has
 each process's resident memory: the mean of the five minutes after ``--settled`` minutes. Over it,
-the mean of the last five minutes and the largest of all since then; then its open files at both
-times. Every look is a line of ``--record``.
+the means of the last five minutes and of the largest five, and the largest look of all since then,
+which holds what a step of the learner works on; then its open files at both times. Every look is a
+line of ``--record``, from which ``--table`` prints the table again.
 """
 
 import argparse
@@ -84,12 +86,29 @@ def row(looks: list[Look], settled_s: float) -> str | None:
     if not first or end < settled_s + 2 * WINDOW_S:
         return None
     base = statistics.mean(one.resident_kib for one in first)
-    now = statistics.mean(one.resident_kib for one in last)
-    most = max(one.resident_kib for one in later)
-    return (
-        f"| {looks[0].command} {looks[0].pid} | {base / 1024:.0f} | {now / base:.3f} | "
-        f"{most / base:.3f} | {first[0].files} | {last[-1].files} |"
+    windows: dict[int, list[int]] = {}
+    for one in later:
+        windows.setdefault(int((one.seconds - settled_s) // WINDOW_S), []).append(one.resident_kib)
+    figures = (
+        statistics.mean(one.resident_kib for one in last),
+        max(map(statistics.mean, windows.values())),
+        max(one.resident_kib for one in later),
     )
+    ratios = " | ".join(f"{figure / base:.3f}" for figure in figures)
+    return (
+        f"| {looks[0].command} {looks[0].pid} | {base / 1024:.0f} | {ratios} | "
+        f"{first[0].files} | {last[-1].files} |"
+    )
+
+
+def print_table(looks: list[Look], settled_s: float) -> None:
+    """A line for each process."""
+    print("| process | MiB | end / start | largest mean | largest look | files | at the end |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
+    for pid in dict.fromkeys(one.pid for one in looks):
+        line = row([one for one in looks if one.pid == pid], settled_s)
+        if line is not None:
+            print(line)
 
 
 def main() -> None:
@@ -98,7 +117,13 @@ def main() -> None:
     parser.add_argument("--actors", type=int, default=2)
     parser.add_argument("--settled", type=float, default=10.0, help="minutes before the first look")
     parser.add_argument("--record", type=Path, default=Path("soak.jsonl"))
+    parser.add_argument("--table", type=Path, metavar="RECORD", help="of a run before; no new one")
     arguments = parser.parse_args()
+    settled_s = 60.0 * arguments.settled
+    if arguments.table is not None:
+        lines = arguments.table.read_text().splitlines()
+        print_table([Look(**json.loads(line)) for line in lines], settled_s)
+        return
     with tempfile.TemporaryDirectory() as folder:
         options = (
             f"--minutes {arguments.minutes} --actors {arguments.actors} --run-dir {folder}/run"
@@ -109,12 +134,7 @@ def main() -> None:
             looks = watch(run, arguments.record)
         print(Path(folder, "out").read_text()[-2000:])
     print(f"exit code {run.returncode}\n")
-    print("| process | MiB | end / start | largest / start | files | at the end |")
-    print("|---|---:|---:|---:|---:|---:|")
-    for pid in dict.fromkeys(one.pid for one in looks):
-        line = row([one for one in looks if one.pid == pid], 60.0 * arguments.settled)
-        if line is not None:
-            print(line)
+    print_table(looks, settled_s)
 
 
 if __name__ == "__main__":

@@ -52,6 +52,23 @@ def script() -> ModuleType:
     return module
 
 
+def test_bounds_are_only_raised(script: ModuleType, tmp_path: Path) -> None:
+    """A record whose bound is lower than what is computed now; the others stay as they are."""
+    path = tmp_path / "records.json"
+    records = published_references()["workflows"]
+    name = next(name for name, known in records.items() if not known.optimal)
+    low = replace(records[name], lower_bound=1e-3, bound_by="nothing")
+    write_text(path, dump({"workflows": records | {name: low}}))
+    script.main(["--bounds", "--suite", "workflows", "--out", str(path)])
+    after = parse(path.read_text())["workflows"]
+    assert after[name].bound_by == "dagsched_env.bounds"
+    assert 1e-3 < after[name].lower_bound <= records[name].makespan
+    others = records.keys() - {name}
+    assert all(after[other].lower_bound >= records[other].lower_bound for other in others)
+    with pytest.raises(RuntimeError, match="is above the makespan"):
+        script.raised(low, 2.0 * low.makespan)
+
+
 @pytest.fixture(scope="module")
 def solved(script, tmp_path_factory) -> Path:
     """The references of the paper graphs, made from nothing."""
