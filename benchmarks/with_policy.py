@@ -1,7 +1,7 @@
 """What a policy is worth to ``solve`` at equal time, and how much there is to gain.
 
     python benchmarks/with_policy.py [--rows NAME …] [--budgets 0.1 1] [--count 40] [--seeds 2]
-        [--best-s 0] [--cpu-time]
+        [--graphs 777] [--best-s 0] [--cpu-time]
 
 Each row is a set of problems with the policy that ``solve`` gets: a family with the shipped policy
 of its own, ``many`` (Topcuoglu graphs with 8 to 16 processors) and a suite with the one that it
@@ -9,7 +9,7 @@ chooses (``auto``). The columns are means over the problems of makespans with th
 without one (± standard error), the share of solves in which the policy was found to help, and, with
 ``--best-s``, makespans without and with it over the shortest that anything here found, one more run
 of so many seconds each included. ``--cpu-time`` counts budgets in CPU time of this process, for a
-machine that does other work.
+machine that does other work. ``--graphs`` is the seed of the problems of families.
 """
 
 import argparse
@@ -29,15 +29,16 @@ MANY = "family:topcuoglu?tasks=100&processors=8..16&ccr=0.5,1,2,5"
 SUITES = ("heldout", "test", "valid", "structured", "workflows", "jobshop")
 ROWS = (*FAMILIES, "many", *SUITES)
 UNSEEN = 777
+"""Seed of graphs on which nothing is tuned."""
 
 
-def problems(row: str, count: int) -> list[Instance]:
+def problems(row: str, count: int, graphs: int) -> list[Instance]:
     """At most ``count`` problems that no shipped policy was trained on, spread over a suite."""
     if row in SUITES:
         whole = list(suites.load(row))
         return whole[:: max(1, len(whole) // count)][:count]
     draw = resolve_source(FAMILIES.get(row, MANY))
-    return [draw(np.random.default_rng([UNSEEN, i])) for i in range(count)]
+    return [draw(np.random.default_rng([graphs, i])) for i in range(count)]
 
 
 def solved(instance: Instance, checkpoint: str | None, budget_s: float, seed: int) -> SolveResult:
@@ -51,9 +52,11 @@ def mean_error(values: NDArray[np.float64]) -> str:
     return f"{each.mean():.4f} ± {each.std(ddof=1) / np.sqrt(len(each)):.4f}"
 
 
-def measure(row: str, budgets: list[float], count: int, seeds: int, best_s: float) -> None:
+def measure(
+    row: str, instances: list[Instance], budgets: list[float], seeds: int, best_s: float
+) -> None:
     """Print the lines of a row, a budget each."""
-    instances, checkpoint = problems(row, count), row if row in FAMILIES else AUTO
+    checkpoint = row if row in FAMILIES else AUTO
     found: dict[float, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
     shares: dict[float, float] = {}
     best = np.full(len(instances), np.inf)
@@ -83,6 +86,7 @@ def main() -> None:
     parser.add_argument("--budgets", nargs="+", type=float, default=[0.1, 1.0])
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--graphs", type=int, default=UNSEEN, metavar="SEED")
     parser.add_argument("--best-s", type=float, default=0.0)
     parser.add_argument("--cpu-time", action="store_true")
     arguments = parser.parse_args()
@@ -94,7 +98,8 @@ def main() -> None:
     print("| " + " | ".join(columns) + " |")
     print("|---|" + "---:|" * (len(columns) - 1))
     for row in arguments.rows:
-        measure(row, arguments.budgets, arguments.count, arguments.seeds, arguments.best_s)
+        instances = problems(row, arguments.count, arguments.graphs)
+        measure(row, instances, arguments.budgets, arguments.seeds, arguments.best_s)
 
 
 if __name__ == "__main__":
