@@ -44,6 +44,8 @@ BATCHES = 4
 WORTH_PROCESSES_S = 5.0
 """Processes take a second or more to start: a shorter search has one actor alone."""
 UNLIMITED = 2**40
+NEARLY_OVER = 0.9
+"""Used share of a search that is late enough to fix placements."""
 
 
 @dataclass(frozen=True)
@@ -274,6 +276,7 @@ def _load_kernels() -> None:
     for guide in (None, policy):
         weights = None if guide is None else guide.fast.weights
         job = SearchJob(0, tiny, 0, policy=weights)
-        _search_by_itself(
-            job, guide, known, _solve_config(guide, None, 1, 1, math.inf), lambda: 0.0
-        )
+        config = _solve_config(guide, None, 1, 1, math.inf)
+        search = dataclasses.replace(config.search, fix_every=1)  # else nothing is fixed so early
+        config = dataclasses.replace(config, search=search)
+        _search_by_itself(job, guide, known, config, lambda: NEARLY_OVER)

@@ -1,10 +1,11 @@
-"""A policy on the graphs of 100 tasks and more in the suite ``test``, against 23 schedulers.
+"""A policy on the graphs of 100 tasks and more in a suite, against 23 schedulers.
 
-    python benchmarks/large_graphs.py [CHECKPOINT] [--instances SPEC …] [--count 40] [--samples 32]
+    python benchmarks/large_graphs.py [CHECKPOINT] [--suite test] [--least-tasks 100]
+        [--least-processors 1] [--instances SPEC …] [--count 40] [--samples 32]
 
 CHECKPOINT is a run, a checkpoint in it, a file, or the name of a shipped policy, by default
-``default``. Of families that SPECs name, ``--count`` graphs are drawn. P-values are of the
-one-sided Wilcoxon signed-rank test on the logarithms of ratios.
+``default``. Of families that SPECs name, in place of a suite, ``--count`` graphs are drawn. The
+p-values are of the one-sided Wilcoxon signed-rank test on the logarithms of ratios.
 """
 
 import argparse
@@ -17,7 +18,6 @@ from aerl_trainer.problems import listed
 from dagsched_env import suites
 from dagsched_env.schedulers import CONSTRUCTIVE, SCHEDULERS
 
-LEAST_TASKS = 100
 DRAWN = 20261124
 """Seed of the graphs of families."""
 
@@ -25,12 +25,16 @@ DRAWN = 20261124
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("checkpoint", nargs="?", default="default")
+    parser.add_argument("--suite", default="test", choices=suites.SUITES)
+    parser.add_argument("--least-tasks", type=int, default=100)
+    parser.add_argument("--least-processors", type=int, default=1)
     parser.add_argument("--instances", nargs="+", metavar="SPEC", default=[])
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--samples", type=int, default=32)
     arguments = parser.parse_args()
     policy, k = load_policy(arguments.checkpoint).fast, arguments.samples
-    instances = [i for i in suites.load("test") if i.n_tasks >= LEAST_TASKS]
+    least = (arguments.least_tasks, arguments.least_processors)
+    instances = [i for i in suites.load(arguments.suite) if np.all(i.comp.shape >= np.array(least))]
     if arguments.instances:
         instances = listed(arguments.instances, count=arguments.count, seed=DRAWN)
     tasks = np.array([instance.n_tasks for instance in instances])

@@ -394,3 +394,35 @@ def test_the_package_offers_the_solver() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = aerl_trainer.nonsense
     assert dataclasses.is_dataclass(aerl_trainer.Config)
+
+
+LOADED = """
+import sys
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+import dagsched_env.solver
+from aerl_trainer import solve, solver
+from dagsched_env.generators import TopcuogluGenerator
+
+def loaded():
+    modules = [m for name, m in sys.modules.items() if name.startswith(("dagsched", "aerl"))]
+    kernels = {v for m in modules for v in vars(m).values() if isinstance(v, Dispatcher)}
+    return {f"{k.py_func.__module__}.{k.py_func.__name__}": len(k.signatures) for k in kernels}
+
+late = set()
+for n in (60, 10):  # the race; CP-SAT
+    instance = TopcuogluGenerator(n_tasks=n, n_processors=4)(np.random.default_rng(n))
+    dagsched_env.solver.load_for(instance, 1.0)
+    solver._load_kernels()
+    for run in (solve, dagsched_env.solver.solve):
+        before = loaded()
+        run(instance, budget_s=1.0)
+        late |= {name for name, count in loaded().items() if count > before.get(name, 0)}
+print(*sorted(late))
+"""
+
+
+def test_no_kernel_is_loaded_within_a_budget() -> None:
+    """To compile one takes a second, to load one from the disk a few milliseconds."""
+    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True)
+    assert (done.stdout.split(), done.returncode) == ([], 0), done.stderr
