@@ -352,10 +352,12 @@ def improve(path: Path, todo: Sequence[Pending]) -> Iterator[str]:
         )
 
 
-def raise_bounds(path: Path, chosen: Sequence[str]) -> Iterator[str]:
+def raise_bounds(path: Path, chosen: Sequence[str], pattern: str) -> Iterator[str]:
     """Take over the bounds that are computed now, where they are higher; a line on each."""
     for suite in chosen:
         for name, before in known_of(path, suite).items():
+            if not fnmatch(name, pattern):
+                continue
             bound = lower_bounds(suites.instance(suite, name)).best
             after = raised(before, bound)
             if after != before:
@@ -419,7 +421,7 @@ def main(arguments: list[str] | None = None) -> None:
         for line in improve(options.out, todo):
             print(line, flush=True)
     if options.bounds:
-        for line in raise_bounds(options.out, options.suite):
+        for line in raise_bounds(options.out, options.suite, options.only):
             print(line, flush=True)
     print(report(options.out))
 

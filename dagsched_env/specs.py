@@ -40,14 +40,14 @@ __all__ = [
     "PREFIX",
     "Parameter",
     "factory",
-    "file_spec",
     "family_names",
+    "file_spec",
+    "files_of",
     "keys",
     "make_family",
     "parameters",
     "parse_family",
     "parse_file",
-    "place_of",
     "plain",
     "table",
     "takes_platform",
@@ -105,9 +105,16 @@ def parse_file(spec: str) -> "tuple[str, MachineOptions]":
     return path, options
 
 
-def place_of(spec: str) -> str:
-    """The file or folder that a SPEC names; a SPEC that names none as it is."""
-    return spec if Path(spec).exists() else spec.rpartition("?")[0] or spec
+def files_of(spec: str) -> list[str]:
+    """What a SPEC names: a file or a folder, and a machine file; nothing for a family.
+
+    Raises:
+        DAGSchedError: as ``parse_file``.
+    """
+    if spec.startswith(PREFIX):
+        return []
+    path, options = parse_file(spec)
+    return [path] if options.machines is None else [path, options.machines]
 
 
 def file_spec(path: str, options: "MachineOptions") -> str:

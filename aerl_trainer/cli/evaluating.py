@@ -59,7 +59,8 @@ def evaluate(
         out: write the table to this file.
         machines: for files that describe no processors.
     """
-    check_output("--json", out, JSON, (*map(specs.place_of, instances), machines.machines))
+    inputs = [file for spec in instances for file in specs.files_of(spec)]
+    check_output("--json", out, JSON, (*inputs, machines.machines))
     policy = load_trained(checkpoint)
     (chosen_specs,) = with_machines([instances], machines)
     problems = listed(chosen_specs, count=count, seed=seed)

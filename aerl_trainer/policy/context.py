@@ -21,6 +21,8 @@ __all__ = [
 
 HEIRS = 3
 """Most successors at which a pair looks ahead."""
+LEAST = 1e-300
+"""Of a divisor: it is not 0, and its inverse is finite."""
 PATH = 5.0
 """Tasks on the longest path of a graph where S is R."""
 
@@ -97,7 +99,7 @@ def _measure_edges(
         data += inputs[t]
         comm += output[t]
         most = max(most, g.succ_ptr[t + 1] - g.succ_ptr[t])
-    tiny = 1e-12 * data if data > 0.0 else 1e-12
+    tiny = max(1e-12 * data, LEAST) if data > 0.0 else 1e-12
     for t in range(n):
         siblings = 0.0
         for e in range(g.succ_ptr[t], g.succ_ptr[t + 1]):

@@ -54,15 +54,12 @@ class Problem(NamedTuple):
     machines: str
 
 
-def read_problem(
-    path: str, options: MachineFlags, *, program: str = "dagsched", format: str | None = None
-) -> Problem:
+def read_problem(path: str, options: MachineFlags, *, format: str | None = None) -> Problem:
     """Read a problem and put it on machines where it has none; say on stderr what is assumed.
 
     Args:
         path: as for ``io.load``.
         options: what the command line says of the machines.
-        program: the command, for the line on stderr.
         format: as for ``io.load``.
 
     Raises:
@@ -72,7 +69,7 @@ def read_problem(
     """
     options.check()
     problem = io.read_problem(path, options, format=format)
-    _say_assumption(program, [problem], options)
+    _say_assumption("dagsched", [problem], options)
     statement = options.statement if problem.bare else options.statement_of_file
     return Problem(problem.instance, statement(problem.instance))
 

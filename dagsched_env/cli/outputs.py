@@ -101,7 +101,7 @@ def output_places(
 
 
 def check_not_read(option: str, path: Path, inputs: Iterable[str | Path | None]) -> None:
-    """Refuse a file that the command reads: it would be lost.
+    """Refuse a file that the command reads, which would be lost, or that its next call would read.
 
     Args:
         option: of the command line, for messages.
@@ -111,8 +111,16 @@ def check_not_read(option: str, path: Path, inputs: Iterable[str | Path | None])
     Raises:
         DAGSchedError: the message names the file and the option.
     """
-    if path.is_file() and any(io.reads(place, path) for place in inputs if place is not None):
-        raise DAGSchedError(f"{path} is read by this command: name another file with {option}")
+    for place in inputs:
+        if place is None:
+            continue
+        if path.is_file() and io.reads(place, path):
+            raise DAGSchedError(f"{path} is read by this command: name another file with {option}")
+        if io.would_read(place, path):
+            raise DAGSchedError(
+                f"{path}: the next call would take it for a problem in {place}: name a file "
+                f"elsewhere with {option}"
+            )
 
 
 def check_instance_output(

@@ -57,6 +57,8 @@ In reading order:
 - ``journal``: results of long commands, from which a later call goes on.
 """
 
+import errno
+import os
 from os import PathLike
 from pathlib import Path
 
@@ -79,6 +81,7 @@ from dagsched_env.io.problems import (
     read_problems,
     reads,
     warn_assumed,
+    would_read,
 )
 from dagsched_env.io.recognise import check_name
 from dagsched_env.io.source import named
@@ -108,6 +111,7 @@ __all__ = [
     "reads",
     "save",
     "warn_assumed",
+    "would_read",
     "workflow_from_networkx",
 ]
 
@@ -164,8 +168,11 @@ def load_folder(path: str | PathLike[str], *, platform: Equips | None = None) ->
     Raises:
         FormatError: a file is not in the format that its suffix promises.
         DAGSchedError: there is nothing to read.
+        NotADirectoryError: there is no such folder.
         OSError: the folder or a file cannot be read.
     """
+    if not Path(path).is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
     problems = read_problems([path], platform or UNSAID)
     if platform is None:
         found = [f'load_machines("{file}")' for file in machine_files(path)]

@@ -26,7 +26,7 @@ from dagsched_env.io.numbers import amount
 from dagsched_env.io.source import Source
 from dagsched_env.workflow import Workflow
 
-__all__ = ["EDGES", "TASKS", "parse", "recognises"]
+__all__ = ["TASKS", "edge_table", "parse", "recognises"]
 
 TASKS = "tasks.csv"
 EDGES = "edges.csv"
@@ -81,7 +81,7 @@ def _workflow(path: Path, table: list[Row], name: str | None) -> Workflow:
         raise FormatError(f"{table[0][0]} is the last: a workflow has at least one task")
     index = positions((where, cells["task"]) for where, cells in tasks)
     runtimes = [amount(cells["time"], f"{where} needs seconds >= 0") for where, cells in tasks]
-    beside = _edge_table(path)
+    beside = edge_table(path)
     if beside is None:
         edges = _edges_of_tasks(tasks, index)
     elif "after" in tasks[0][1]:
@@ -97,7 +97,8 @@ def _workflow(path: Path, table: list[Row], name: str | None) -> Workflow:
     )
 
 
-def _edge_table(tasks: Path) -> Path | None:
+def edge_table(tasks: Path) -> Path | None:
+    """The table of edges beside a table of tasks, if there is one."""
     own = COMMUNICATION if tasks.name == COMPUTATION else f"{tasks.stem}-{EDGES}"
     return next((p for p in map(tasks.with_name, (own, EDGES)) if p.is_file()), None)
 

@@ -30,6 +30,7 @@ __all__ = [
     "read_problems",
     "reads",
     "warn_assumed",
+    "would_read",
 ]
 
 
@@ -103,30 +104,38 @@ def read_problems(paths: Iterable[str | PathLike[str]], platform: Equips) -> lis
     """
     found = [entry for path in paths for entry in _contents(path)]
     problems = [_put_on(path, content, platform) for path, content in found]
-    if isinstance(platform, MachineOptions) and not any(problem.bare for problem in problems):
+    bare = not problems or any(problem.bare for problem in problems)
+    if isinstance(platform, MachineOptions) and not bare:
         with named(problems[0].path):
             platform.keep(problems[0].instance)
     return problems
 
 
 def reads(place: str | PathLike[str], path: Path) -> bool:
-    """Whether ``path``, a file, is read where a command is given ``place``.
+    """Whether ``path`` is read where a command is given ``place``.
 
     Args:
-        place: a file, a folder of problems, or a folder of CSV tables.
-        path: an existing file.
+        place: a file, a folder of problems, or a folder of CSV tables; others read nothing.
+        path: an existing file; links are followed.
     """
     folder = Path(place)
-    if not folder.is_dir():
-        return folder.exists() and path.samefile(folder)
-    if not path.parent.samefile(folder):
-        return False
-    if _is_csv(folder) or path.name.endswith(csv_workflow.EDGES):
-        return by_suffix(path.name) == "csv"
-    try:
-        return _read_entry(path) is not None
-    except DAGSchedError:  # it is read, and refused
-        return True
+    if not folder.is_dir() or _is_csv(folder):
+        return _is_part(path, folder)
+    return any(_is_part(path, entry) and _is_read(entry) for entry in folder.iterdir())
+
+
+def would_read(place: str | PathLike[str], path: Path) -> bool:
+    """Whether a file that is written to ``path`` would be taken for a problem in ``place``.
+
+    Args:
+        place: as of ``reads``.
+        path: of the file, which need not exist.
+    """
+    folder, promised = Path(place), by_suffix(path.name)
+    if promised is None or promised == "csv" or FORMATS[promised].read is None:
+        return False  # tables of results are left out
+    beside = folder.is_dir() and not _is_csv(folder) and path.parent.is_dir()
+    return beside and path.parent.samefile(folder)
 
 
 def assumption(problems: Sequence[Problem], options: MachineOptions) -> str:
@@ -189,7 +198,7 @@ def _put_on(path: str | PathLike[str], content: Instance | Workflow, platform: E
 def _read_entry(path: Path) -> Instance | Workflow | None:
     """A file or CSV directory in a folder; None where it is to be left out."""
     tables = _is_csv(path) or (path / csv_workflow.TASKS).is_file()
-    if path.name.startswith(".") or (path.is_dir() and not tables):
+    if path.name.startswith(".") or not (path.is_file() or tables):
         return None
     promised = by_suffix(path.name)
     if promised is not None and FORMATS[promised].read is None:
@@ -213,6 +222,20 @@ def _existing(path: Path) -> Path:
         hint = f"{os.strerror(errno.ENOENT)}; did you mean the bundled trace {close[0]!r}?"
         raise FileNotFoundError(errno.ENOENT, hint, str(path))
     return path
+
+
+def _is_part(path: Path, entry: Path) -> bool:
+    """Whether an existing file is another one, its table of edges, or a table in a folder."""
+    edges = csv_workflow.edge_table(entry) if by_suffix(entry.name) == "csv" else None
+    tables = entry.glob("*.csv") if entry.is_dir() else filter(None, (entry, edges))
+    return any(table.exists() and path.samefile(table) for table in tables)
+
+
+def _is_read(entry: Path) -> bool:
+    try:
+        return _read_entry(entry) is not None
+    except DAGSchedError:  # it is read, and refused
+        return True
 
 
 def _is_csv(path: Path) -> bool:

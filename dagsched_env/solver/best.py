@@ -83,6 +83,11 @@ class Best:
         return max(self._budget_s - self.elapsed_s, 0.0)
 
     @property
+    def patience_left_s(self) -> float:
+        """Seconds to the end without a further improvement, at least 0; ∞ without a patience."""
+        return max(self._patience_s - (self.elapsed_s - self.trace[-1].elapsed_s), 0.0)
+
+    @property
     def over(self) -> str | None:
         """Why the solve has to end, or None: see ``SolveResult.stopped_by``."""
         if self._stopped is None and self._schedule is not None:
@@ -93,7 +98,7 @@ class Best:
                 self._stopped = "target"
             elif self.left_s == 0.0:
                 self._stopped = "budget"
-            elif self.elapsed_s - self.trace[-1].elapsed_s > self._patience_s:
+            elif self.patience_left_s == 0.0:
                 self._stopped = "patience"
         return self._stopped
 

@@ -495,6 +495,23 @@ def test_what_evaluate_reads_by_a_spec_is_not_written(
     Path("graph.json").write_text("{}")
     command = ["evaluate", "--checkpoint", "default", "--instances", "graph.json?processors=2"]
     assert "graph.json is read by" in fails(capsys, *command, "--json", "graph.json")
+    Path("machines.json").write_text('{"processors": [{"name": "a"}]}')
+    command[-1] = "graph.json?machines=machines.json"
+    assert "machines.json is read by" in fails(capsys, *command, "--json", "machines.json")
+    command[-1] = "family:topcuoglu?tasks=" + ",".join(map(str, range(10, 110))) + "&nothing=1"
+    assert "has no parameter 'nothing'" in fails(capsys, *command, "--json", "table.json")
+
+
+def test_schedules_do_not_go_into_the_folder_of_the_problems(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("one", "two"):
+        Path("in").mkdir(exist_ok=True)
+        io.save(problem(n=6, p=2, seed=len(name)), f"in/{name}.dot")
+    error = fails(capsys, "solve", "in", "--simulations", 5, "--out", "in")
+    assert error.startswith("in/one.json: the next call would take it for a problem in in")
+    assert sorted(path.name for path in Path("in").iterdir()) == ["one.dot", "two.dot"]
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,11 @@ def problem(tmp_path, monkeypatch):
         "compare . --schedulers heft --csv tasks.csv",
         "compare . --schedulers heft --csv edges.csv",
         "compare trio --schedulers heft --csv trio/computation.csv",
+        "compare tasks.csv --schedulers heft --csv edges.csv",
+        "compare . --schedulers heft --csv whole.csv/computation.csv",
+        "compare . --schedulers heft --journal link",
+        "schedule linked/graph.json --scheduler heft --out graph.json",
+        "compare linked --schedulers heft --journal graph.json",
     ],
 )
 def test_a_file_that_is_read_is_not_written(problem, capsys, command):
@@ -47,6 +52,10 @@ def test_a_file_that_is_read_is_not_written(problem, capsys, command):
     (problem / "edges.csv").write_text("source,target\na,b\n")
     assert main(["convert", "graph.json", "trio.csv"]) == 0
     (problem / "trio.csv").rename(problem / "trio")
+    assert main(["convert", "graph.json", "whole.csv"]) == 0
+    (problem / "link").symlink_to("graph.json")
+    (problem / "linked").mkdir()
+    (problem / "linked" / "graph.json").symlink_to(problem / "graph.json")
     before = contents(problem)
     capsys.readouterr()
     assert main(command.split()) == 2
@@ -57,6 +66,13 @@ def test_a_file_that_is_read_is_not_written(problem, capsys, command):
 def contents(folder):
     """Of all files in it."""
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("option", ["--journal new.json", "--journal ./new.dot"])
+def test_what_the_next_call_would_take_for_a_problem_is_not_written(problem, capsys, option):
+    command = f"compare . --schedulers heft {option}"
+    assert main(command.split()) == 2
+    assert "the next call would take it for a problem in ." in capsys.readouterr().err
 
 
 def test_a_table_of_results_in_a_folder_that_is_read_is_written_anew(problem):

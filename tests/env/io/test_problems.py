@@ -1,6 +1,7 @@
 """Problems of files on machines: what is assumed is said once, and how to say it oneself."""
 
 import json
+import os
 import warnings
 from pathlib import Path
 
@@ -80,6 +81,18 @@ def test_a_folder_on_machines_of_choice(folder: Path) -> None:
         instances = io.load_folder(folder, platform=platform)
         assert instances[0].comp.tolist() == platform.equip(FLOW).comp.tolist()  # type: ignore[arg-type]
         assert instances[2] == io.load(folder / "own.json")
+
+
+def test_a_folder_is_no_file_and_no_name(folder: Path) -> None:
+    for path in (folder / "own.json", "montage"):
+        with pytest.raises(NotADirectoryError, match="Not a directory"):
+            io.load_folder(path, platform=IDENTICAL)
+    assert io.read_problems([], IDENTICAL) == []
+
+
+def test_what_is_neither_file_nor_folder_is_left_out(folder: Path) -> None:
+    os.mkfifo(folder / "pipe.json")  # to read it would wait for ever
+    assert len(io.load_folder(folder, platform=IDENTICAL)) == 3
 
 
 def test_machines_for_a_folder_that_needs_none(folder: Path) -> None:

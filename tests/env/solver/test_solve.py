@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from dagsched_env import exact
 from dagsched_env.errors import DAGSchedError, InvalidScheduleError
+from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.instance import Instance
 from dagsched_env.schedulers import CONSTRUCTIVE, annealing, best_of_portfolio
 from dagsched_env.solver import Finding, SolveResult, lists, solve
@@ -89,6 +90,14 @@ def test_without_any_limit_a_small_problem_is_proved_optimal_too() -> None:
     assert one.optimal
     assert (one.schedule, one.lower_bound) == (two.schedule, two.lower_bound)
     assert not solve(instance, max_evaluations=200_000).optimal
+
+
+def test_patience_ends_a_proof_too() -> None:
+    """Of a problem whose proof takes minutes."""
+    draw = TopcuogluGenerator(n_tasks=20, n_processors=16, ccr=10.0)
+    instance = draw(np.random.default_rng(3))
+    for limits in ({}, {"budget_s": 3600.0}):
+        assert solve(instance, patience_s=0.2, **limits).elapsed_s < 3.0
 
 
 def test_without_a_budget_of_seconds_the_result_is_the_same_again() -> None:

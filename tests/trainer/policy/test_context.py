@@ -41,3 +41,9 @@ def test_the_measures_are_those_of_their_definitions(instance: Instance) -> None
     equal(f.slowness, np.where(eligible, relative, 0.0).sum(axis=0) / runnable)
     equal(f.through, np.where(eligible, instance.comp + instance.oct, np.inf))
     assert f.logs.size == 1 + np.bincount(source, minlength=n).max()
+
+
+def test_data_next_to_nothing() -> None:
+    f = policy_context(Instance(np.ones((3, 2)), [(0, 1), (1, 2)], [1e-314, 1e-314]))
+    assert np.isfinite(f.per_input).all()
+    assert np.isfinite(f.per_sibling).all()
