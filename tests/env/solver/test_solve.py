@@ -92,12 +92,13 @@ def test_without_any_limit_a_small_problem_is_proved_optimal_too() -> None:
     assert not solve(instance, max_evaluations=200_000).optimal
 
 
-def test_patience_ends_a_proof_too() -> None:
+def test_patience_ends_a_proof_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a problem whose proof takes minutes."""
+    monkeypatch.setattr("dagsched_env.solver.proof.WORK", 1e6)
     draw = TopcuogluGenerator(n_tasks=20, n_processors=16, ccr=10.0)
     instance = draw(np.random.default_rng(3))
     for limits in ({}, {"budget_s": 3600.0}):
-        assert solve(instance, patience_s=0.2, **limits).elapsed_s < 3.0
+        assert solve(instance, patience_s=0.2, **limits).elapsed_s < 40.0
 
 
 def test_without_a_budget_of_seconds_the_result_is_the_same_again() -> None:
