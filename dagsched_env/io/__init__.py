@@ -158,8 +158,8 @@ def load_folder(path: str | PathLike[str], *, platform: Equips | None = None) ->
 
     Files with a suffix of ``FORMATS`` have to be readable. Others are read where their content is
     recognised, and left out where it is not; so are tables without tasks and times. Left out, too,
-    are hidden files, formats that are only written, machine files, and folders other than CSV
-    directories.
+    are hidden files, formats that are only written, machine files, schedules, and folders other
+    than CSV directories.
 
     Args:
         path: the folder.

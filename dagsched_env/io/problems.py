@@ -18,6 +18,7 @@ from dagsched_env.io.machine_options import MachineOptions
 from dagsched_env.io.recognise import check_name, recognise
 from dagsched_env.io.source import Source, named
 from dagsched_env.io.traces import BUNDLED, bundled
+from dagsched_env.schedule import JSON_FORMAT
 from dagsched_env.workflow import Workflow
 
 __all__ = [
@@ -134,8 +135,9 @@ def would_read(place: str | PathLike[str], path: Path) -> bool:
     folder, promised = Path(place), by_suffix(path.name)
     if promised is None or promised == "csv" or FORMATS[promised].read is None:
         return False  # tables of results are left out
-    beside = folder.is_dir() and not _is_csv(folder) and path.parent.is_dir()
-    return beside and path.parent.samefile(folder)
+    if not folder.is_dir() or _is_csv(folder) or (folder / csv_workflow.TASKS).is_file():
+        return False  # one problem, whatever lies beside its tables
+    return path.parent.is_dir() and path.parent.samefile(folder)
 
 
 def assumption(problems: Sequence[Problem], options: MachineOptions) -> str:
@@ -205,7 +207,7 @@ def _read_entry(path: Path) -> Instance | Workflow | None:
         return None
     if promised == "csv" and not path.is_dir() and not _is_task_table(path):
         return None
-    if promised == "json" and _is_machine_file(path):
+    if promised == "json" and (_is_machine_file(path) or _is_schedule(path)):
         return None
     try:
         return read(path)
@@ -248,6 +250,14 @@ def _is_task_table(path: Path) -> bool:
         return csv_workflow.recognises(Source(path).text)
     except (FormatError, OSError):
         return False
+
+
+def _is_schedule(path: Path) -> bool:
+    try:
+        record = Source(path).json
+    except (FormatError, OSError):
+        return False
+    return isinstance(record, dict) and record.get("format") == JSON_FORMAT
 
 
 def _is_machine_file(path: Path) -> bool:

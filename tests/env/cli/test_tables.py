@@ -30,6 +30,7 @@ def test_eight_identical_machines(capsys: pytest.CaptureFixture[str], path: str)
     assert captured.err == ""
     assert len(json.loads(Path("s.json").read_text())["processor"]) == 10
     assert main(["verify", path, "s.json", *MACHINES]) == 0
+    assert main(["compare", path, *MACHINES, "--schedulers", "heft"]) == 0, "s.json is no problem"
 
 
 def test_every_other_command_reads_them(capsys: pytest.CaptureFixture[str]) -> None:
