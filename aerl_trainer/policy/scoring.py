@@ -21,6 +21,7 @@ from aerl_trainer.policy.weights import (
     LINEAR,
     N_FEATURES,
     OUTPUT,
+    ROW,
     SCALE,
     Weights,
 )
@@ -208,21 +209,30 @@ def score(
     """
     describe(f, w, s, count)
     # Loops of constant length over neighbours in memory, which the compiler turns into few wide
-    # instructions; one loop for both sums would prevent that.
+    # instructions; one loop for all sums would prevent that. Two partial sums wait less for each
+    # other.
     for k in range(count):
         for h in range(HIDDEN):
-            unit = weights[BIAS + h]
-            for j in range(N_FEATURES):
-                unit += weights[INPUT + j * HIDDEN + h] * w.x[k, j]
-            w.hidden[k, h] = max(unit, np.float32(0.0))
+            even, odd = weights[BIAS + h], np.float32(0.0)
+            for j in range(0, N_FEATURES, 2):
+                even += weights[INPUT + j * HIDDEN + h] * w.x[k, j]
+                odd += weights[INPUT + (j + 1) * HIDDEN + h] * w.x[k, j + 1]
+            w.hidden[k, h] = max(even + odd, np.float32(0.0))
+    # The sum of all products of a pair, first in parts. The length of a row is no constant here:
+    # the compiler would unroll the loop before it could take wide instructions.
+    parts = w.parts.shape[1]
+    for k in range(count):
+        for i in range(parts):
+            part = weights[OUTPUT + i] * w.hidden[k, i]
+            for j in range(0, ROW, HIDDEN):
+                part += weights[LINEAR + j + i] * w.x[k, j + i]
+            w.parts[k, i] = part
     scale = scale_of(weights)
     for k in range(count):
-        linear, deep = np.float32(0.0), np.float32(0.0)
-        for j in range(N_FEATURES):
-            linear += weights[LINEAR + j] * w.x[k, j]
-        for h in range(HIDDEN):
-            deep += weights[OUTPUT + h] * w.hidden[k, h]
-        w.values[k] = linear + deep - w.delays[k]
+        total = np.float32(0.0)
+        for i in range(HIDDEN):
+            total += w.parts[k, i]
+        w.values[k] = total - w.delays[k]
         w.logits[k] = scale * w.values[k]
 
 

@@ -17,6 +17,8 @@ Weights = npt.NDArray[np.float32]
 N_FEATURES = group_size("policy")
 HIDDEN = 16
 """Units of the hidden layer."""
+ROW = -(-N_FEATURES // HIDDEN) * HIDDEN
+"""Length of a row of features in memory: whole groups of ``HIDDEN``, zeros behind the features."""
 INITIAL_SCALE = 33.0
 """Sharpness of the hand-made prior as a policy to sample from."""
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from aerl_trainer.policy.weights import HIDDEN, N_FEATURES, N_WEIGHTS
+from aerl_trainer.policy.weights import HIDDEN, N_WEIGHTS, ROW
 from dagsched_env.kernels.arrays import Floats, Ints, StateArrays, allocate_state
 
 __all__ = ["PolicyWorkspace", "allocate_policy", "list_length"]
@@ -46,8 +46,9 @@ class PolicyWorkspace(NamedTuple):
     delays: Floats  # [K] their prior, with the sign changed and in units of S
     values: Floats  # [K] logits / s
     logits: Floats  # [K]
-    x: npt.NDArray[np.float32]  # [K, N_FEATURES]
+    x: npt.NDArray[np.float32]  # [K, ROW]
     hidden: npt.NDArray[np.float32]  # [K, HIDDEN]
+    parts: npt.NDArray[np.float32]  # [K, HIDDEN] of the sums that are the values
     slopes: npt.NDArray[np.float32]  # [HIDDEN] of the logarithm of a probability by the units
     probability: Floats  # [n] of the pairs that a rollout has chosen, in their order
     no_gradient: npt.NDArray[np.float32]  # [0, N_WEIGHTS] for a rollout that needs none
@@ -97,8 +98,9 @@ def allocate_policy(n: int, p: int, width: int = 0) -> PolicyWorkspace:
         delays=np.zeros(width),
         values=np.zeros(width),
         logits=np.zeros(width),
-        x=np.zeros((width, N_FEATURES), dtype=np.float32),
+        x=np.zeros((width, ROW), dtype=np.float32),
         hidden=np.zeros((width, HIDDEN), dtype=np.float32),
+        parts=np.zeros((width, HIDDEN), dtype=np.float32),
         probability=np.zeros(n),
         slopes=np.zeros(HIDDEN, dtype=np.float32),
         no_gradient=np.zeros((0, N_WEIGHTS), dtype=np.float32),

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from aerl_trainer.config import SearchConfig
 from aerl_trainer.shared_memory import ArraySpec
-from dagsched_env.kernels.jit import kernel
+from dagsched_env.kernels.jit import borrowing
 
 __all__ = [
     "BATCHES",
@@ -114,7 +114,7 @@ class TreeArrays(NamedTuple):
     incumbent_finish: npt.NDArray[np.float64]  # [n]
 
 
-@kernel
+@borrowing
 def cut_off(best_makespan: float, prune: bool = True) -> float:
     """The pruning bound from which on nothing better than ``best_makespan`` lies below a node.
 

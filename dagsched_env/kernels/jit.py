@@ -11,6 +11,17 @@ __all__ = ["borrowing", "embedded", "inlined", "kernel", "summing"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+DEFAULTS: dict[str, Any] = {
+    "_nrt": True,
+    "error_model": "python",
+    "fastmath": False,
+    "forceinline": False,
+}
+"""What numba takes over from the kernel that calls first where it is not said.
+
+Then the machine code of a kernel, and by ``fastmath`` its results, would depend on the order in
+which a process compiles.
+"""
 BORROWING: dict[str, Any] = {"nogil": True, "_nrt": False}
 """``_nrt`` is an option of numba that its manual does not mention: no reference counts."""
 
@@ -59,6 +70,6 @@ def summing(function: Function) -> Function:
 
 def _compiled(function: Function, **options: Any) -> Function:
     """Compile on first call; the machine code is kept on disk, wherever that is possible."""
-    compiled = numba.njit(**options)(function)
+    compiled = numba.njit(**{**DEFAULTS, **options})(function)
     keep(compiled)
     return cast(Function, compiled)

@@ -309,6 +309,7 @@ def _lane(lanes: PolicyWorkspace, i: int) -> PolicyWorkspace:
         logits=lanes.logits[i],
         x=lanes.x[i],
         hidden=lanes.hidden[i],
+        parts=lanes.parts[i],
         slopes=lanes.slopes[i],
         probability=lanes.probability[i],
         no_gradient=lanes.no_gradient[i],

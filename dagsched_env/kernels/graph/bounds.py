@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.graph.communication import communication
-from dagsched_env.kernels.jit import kernel
+from dagsched_env.kernels.jit import borrowing, kernel
 
 __all__ = [
     "MAX_THRESHOLDS",
@@ -113,7 +113,7 @@ def _earliest_join(release: Floats, cost: Floats, remote: Floats) -> float:
     return join
 
 
-@kernel
+@borrowing
 def _local_end(release: Floats, cost: Floats, by_release: Ints, place: Ints, k: int) -> float:
     """When one processor has run the inputs of ``place`` < k in the order of their release."""
     end = 0.0

@@ -10,7 +10,7 @@ import numpy as np
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.graph.ranks import RANK_TOLERANCE, order_by_rank, upward_rank
-from dagsched_env.kernels.jit import kernel
+from dagsched_env.kernels.jit import borrowing, kernel
 
 __all__ = ["dominant_sequence_clusters"]
 
@@ -56,12 +56,12 @@ def dominant_sequence_clusters(g: InstanceArrays) -> Ints:
     return c.of
 
 
-@kernel
+@borrowing
 def _finish(g: InstanceArrays, c: Clustering, task: int) -> float:
     return c.tlevel[task] + g.mean_comp[task]  # type: ignore[no-any-return]
 
 
-@kernel
+@borrowing
 def _mean_communication(g: InstanceArrays, data: float) -> float:
     return g.mean_link[0] + data * g.mean_link[1]  # type: ignore[no-any-return]
 
@@ -140,7 +140,7 @@ def _by_arrival(g: InstanceArrays, c: Clustering, task: int) -> Ints:
     return known[order_by_rank(arrival[:count], g.topo_position[known])]
 
 
-@kernel
+@borrowing
 def _sort_last(g: InstanceArrays, c: Clustering, tasks: Ints) -> None:
     """Move the last entry forward to its place by tlevel; ties: topological order."""
     i = tasks.shape[0] - 1
@@ -157,7 +157,7 @@ def _sort_last(g: InstanceArrays, c: Clustering, tasks: Ints) -> None:
     tasks[i] = t
 
 
-@kernel
+@borrowing
 def _start_behind(
     g: InstanceArrays,
     c: Clustering,
@@ -181,7 +181,7 @@ def _start_behind(
     return end  # type: ignore[no-any-return]
 
 
-@kernel
+@borrowing
 def _arrival(g: InstanceArrays, c: Clustering, u: int, task: int) -> float:
     """When the data of the examined ``u`` arrives at ``task`` in another cluster."""
     arrival = 0.0
@@ -208,7 +208,7 @@ def _keeps_reducible(g: InstanceArrays, c: Clustering, rival: int, home: int, en
     return max(end, others) < bound or max(c.end[home], others) >= bound  # type: ignore[no-any-return]
 
 
-@kernel
+@borrowing
 def _join(
     g: InstanceArrays, c: Clustering, task: int, home: int, local: Ints, start: float
 ) -> None:

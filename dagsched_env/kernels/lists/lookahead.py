@@ -4,7 +4,7 @@ import numpy as np
 
 from dagsched_env.kernels.arrays import UNSCHEDULED, Floats, InstanceArrays, Ints, Placements
 from dagsched_env.kernels.graph.ranks import RANK_TOLERANCE
-from dagsched_env.kernels.jit import kernel
+from dagsched_env.kernels.jit import borrowing, kernel
 from dagsched_env.kernels.lists.placements import arrival_times, empty_placements, put, put_best
 
 __all__ = ["schedule_with_lookahead"]
@@ -78,7 +78,7 @@ def _trial(
     return latest
 
 
-@kernel
+@borrowing
 def _take_back(s: Placements, task: int, slot: int) -> None:
     """Undo the last ``put``, which used ``slot`` of its processor."""
     q = s.processor[task]

@@ -5,7 +5,7 @@ import numpy as np
 from dagsched_env.kernels.arrays import UNSCHEDULED, Floats, InstanceArrays, Ints
 from dagsched_env.kernels.graph.communication import communication
 from dagsched_env.kernels.graph.ranks import RANK_TOLERANCE
-from dagsched_env.kernels.jit import kernel
+from dagsched_env.kernels.jit import borrowing, kernel
 
 __all__ = ["assigned_rank", "map_clusters"]
 
@@ -41,7 +41,7 @@ def map_clusters(g: InstanceArrays, cluster: Ints, order: Ints) -> Ints:
     return assignment
 
 
-@kernel
+@borrowing
 def _lightest(g: InstanceArrays, tasks: Ints, load: Floats) -> int:
     """The processor that can run most of ``tasks``; of several, the one of least work with them."""
     best, most, least = -1, 0, np.inf

@@ -4,7 +4,7 @@ import numpy as np
 
 from dagsched_env.kernels.arrays import UNSCHEDULED, Floats, InstanceArrays, Placements
 from dagsched_env.kernels.graph.ranks import RANK_TOLERANCE
-from dagsched_env.kernels.jit import kernel
+from dagsched_env.kernels.jit import borrowing, kernel
 from dagsched_env.kernels.state.timeline import earliest_slot
 
 __all__ = ["arrival_times", "empty_placements", "put", "put_best"]
@@ -24,7 +24,7 @@ def empty_placements(n: int, p: int) -> Placements:
     )
 
 
-@kernel
+@borrowing
 def arrival_times(g: InstanceArrays, s: Placements, task: int, out: Floats) -> None:
     """When the inputs of a task can be on each processor.
 
@@ -46,7 +46,7 @@ def arrival_times(g: InstanceArrays, s: Placements, task: int, out: Floats) -> N
             out[q] = max(out[q], finish + link)
 
 
-@kernel
+@borrowing
 def put(s: Placements, task: int, q: int, ready: float, duration: float, insertion: bool) -> int:
     """Place a task at its earliest start on a processor.
 
@@ -80,7 +80,7 @@ def put(s: Placements, task: int, q: int, ready: float, duration: float, inserti
     return index
 
 
-@kernel
+@borrowing
 def put_best(
     g: InstanceArrays, s: Placements, task: int, extra: Floats, insertion: bool, arrival: Floats
 ) -> int:

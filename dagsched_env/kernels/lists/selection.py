@@ -10,7 +10,7 @@ import numpy as np
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints, Placements
 from dagsched_env.kernels.graph.ranks import RANK_TOLERANCE
-from dagsched_env.kernels.jit import kernel
+from dagsched_env.kernels.jit import borrowing, kernel
 from dagsched_env.kernels.lists.placements import arrival_times, empty_placements, put
 from dagsched_env.kernels.state.timeline import earliest_slot
 
@@ -80,7 +80,7 @@ def schedule_by_selection(
     return s.processor, s.start, s.finish
 
 
-@kernel
+@borrowing
 def _prefer(g: InstanceArrays, ready: ReadySet, wish: Preferences, t: int, by_start: bool) -> None:
     """Find the best processor of ``t`` by start or finish time."""
     chosen, best, second = -1, np.inf, np.inf
@@ -98,7 +98,7 @@ def _prefer(g: InstanceArrays, ready: ReadySet, wish: Preferences, t: int, by_st
     wish.processor[t], wish.best[t], wish.second[t] = chosen, best, second
 
 
-@kernel
+@borrowing
 def _most_urgent(
     ready: ReadySet, wish: Preferences, rule: int, priority: Floats, precedence: Ints
 ) -> int:
@@ -119,7 +119,7 @@ def _most_urgent(
     return chosen
 
 
-@kernel
+@borrowing
 def _urgency(wish: Preferences, rule: int, priority: Floats, t: int) -> float:
     if rule == GREATEST_FINISH:
         return wish.best[t]  # type: ignore[no-any-return]
@@ -233,13 +233,13 @@ def _sources(g: InstanceArrays) -> ReadySet:
     return ready
 
 
-@kernel
+@borrowing
 def _add(ready: ReadySet, t: int) -> None:
     ready.task[ready.length[0]] = t
     ready.length[0] += 1
 
 
-@kernel
+@borrowing
 def _take(
     g: InstanceArrays, s: Placements, ready: ReadySet, index: int, q: int, insertion: bool
 ) -> None:
@@ -259,7 +259,7 @@ def _take(
                 _renew(g, s, ready, successor, w, insertion)
 
 
-@kernel
+@borrowing
 def _renew(
     g: InstanceArrays, s: Placements, ready: ReadySet, t: int, q: int, insertion: bool
 ) -> None:

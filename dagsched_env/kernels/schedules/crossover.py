@@ -11,7 +11,7 @@ import numpy as np
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints, Placements
 from dagsched_env.kernels.graph.eligibility import Eligibility
-from dagsched_env.kernels.jit import kernel
+from dagsched_env.kernels.jit import borrowing, kernel
 from dagsched_env.kernels.schedules.decoding import decode_into
 
 __all__ = ["UNIFORMS_PER_CHILD", "Population", "breed", "cross", "mutate"]
@@ -108,7 +108,7 @@ def cross(
             at += 1
 
 
-@kernel
+@borrowing
 def mutate(
     g: InstanceArrays, c: Eligibility, order: Ints, processor: Ints, uniforms: Floats
 ) -> None:
@@ -141,6 +141,6 @@ def mutate(
     order[target] = t
 
 
-@kernel
+@borrowing
 def _is_edge(g: InstanceArrays, source: int, target: int) -> bool:
     return source in g.pred_task[g.pred_ptr[target] : g.pred_ptr[target + 1]]

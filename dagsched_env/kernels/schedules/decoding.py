@@ -30,7 +30,7 @@ def decode(
     return s.processor, s.start, s.finish
 
 
-@kernel
+@borrowing
 def decode_into(
     g: InstanceArrays, s: Placements, order: Ints, assignment: Ints, insertion: bool
 ) -> float:

@@ -4,14 +4,14 @@ import numpy as np
 
 from dagsched_env.kernels.arrays import MAKESPAN, N_READY, Floats, InstanceArrays, StateArrays
 from dagsched_env.kernels.graph.ranks import RANK_TOLERANCE
-from dagsched_env.kernels.jit import kernel
+from dagsched_env.kernels.jit import borrowing
 from dagsched_env.kernels.state.timeline import data_ready_time, earliest_slot
 from dagsched_env.kernels.state.transitions import place
 
 __all__ = ["best_processor", "complete"]
 
 
-@kernel
+@borrowing
 def best_processor(g: InstanceArrays, s: StateArrays, task: int, insertion: bool) -> int:
     """The eligible processor on which a task finishes first; ties: lowest index.
 
@@ -33,7 +33,7 @@ def best_processor(g: InstanceArrays, s: StateArrays, task: int, insertion: bool
     return best
 
 
-@kernel
+@borrowing
 def complete(
     g: InstanceArrays,
     s: StateArrays,

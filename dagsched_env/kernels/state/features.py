@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dagsched_env.kernels.arrays import N_READY, UNSCHEDULED, InstanceArrays, StateArrays
-from dagsched_env.kernels.jit import kernel
+from dagsched_env.kernels.jit import borrowing
 from dagsched_env.kernels.state.masks import legal_pairs
 from dagsched_env.kernels.state.timeline import data_ready_time, earliest_slot
 
@@ -19,7 +19,7 @@ WAITING, READY, COMPLETED, EARLIEST_FINISH = range(4)  # of a task
 PLACED, EST, EFT, GAP = range(4)  # of a pair
 
 
-@kernel
+@borrowing
 def dynamic_features(
     g: InstanceArrays,
     s: StateArrays,
@@ -66,7 +66,7 @@ def dynamic_features(
             pairs[GAP, t, q] = min(gap / scale, limit)
 
 
-@kernel
+@borrowing
 def observe(
     g: InstanceArrays,
     s: StateArrays,
@@ -97,7 +97,7 @@ def observe(
     legal_pairs(g, s, legal)
 
 
-@kernel
+@borrowing
 def placement(
     g: InstanceArrays, s: StateArrays, t: int, q: int, insertion: bool
 ) -> tuple[float, float, float]:
@@ -119,7 +119,7 @@ def placement(
     return start, start + duration, start - before
 
 
-@kernel
+@borrowing
 def available(s: StateArrays, q: int) -> float:
     """Finish time of the last task on processor ``q``; 0 where there is none."""
     count, slot_finish = s.slot_count[q], s.slot_finish

@@ -4,12 +4,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dagsched_env.kernels.arrays import N_READY, InstanceArrays, StateArrays
-from dagsched_env.kernels.jit import kernel
+from dagsched_env.kernels.jit import borrowing
 
 __all__ = ["legal_pairs"]
 
 
-@kernel
+@borrowing
 def legal_pairs(g: InstanceArrays, s: StateArrays, out: npt.NDArray[np.bool_]) -> None:
     """Write where a ready task may run.
 

@@ -2,12 +2,12 @@
 
 from dagsched_env.kernels.arrays import InstanceArrays, Placements, StateArrays
 from dagsched_env.kernels.graph.communication import communication
-from dagsched_env.kernels.jit import kernel
+from dagsched_env.kernels.jit import borrowing
 
 __all__ = ["data_ready_time", "earliest_slot"]
 
 
-@kernel
+@borrowing
 def data_ready_time(g: InstanceArrays, s: StateArrays, task: int, q: int) -> float:
     """Time at which all inputs of a task are on a processor.
 
@@ -25,7 +25,7 @@ def data_ready_time(g: InstanceArrays, s: StateArrays, task: int, q: int) -> flo
     return ready
 
 
-@kernel
+@borrowing
 def earliest_slot(
     s: StateArrays | Placements, q: int, ready: float, duration: float, insertion: bool
 ) -> tuple[int, float]:

@@ -12,20 +12,20 @@ from dagsched_env.kernels.arrays import (
     StateArrays,
 )
 from dagsched_env.kernels.graph.communication import communication
-from dagsched_env.kernels.jit import kernel
+from dagsched_env.kernels.jit import borrowing, embedded
 from dagsched_env.kernels.state.timeline import data_ready_time, earliest_slot
 
 __all__ = ["clear", "copy_state", "place", "recompute_bounds", "remove_last", "reset"]
 
 
-@kernel
+@borrowing
 def reset(g: InstanceArrays, s: StateArrays) -> None:
     """Empty the schedule: the sources are ready, and the bounds ignore communication."""
     clear(g, s)
     recompute_bounds(g, s)
 
 
-@kernel
+@borrowing
 def clear(g: InstanceArrays, s: StateArrays) -> None:
     """Empty the schedule as ``reset`` does, but leave the bounds as they are: it is faster."""
     n = g.topo.shape[0]
@@ -39,7 +39,7 @@ def clear(g: InstanceArrays, s: StateArrays) -> None:
             _add_ready(s, t)
 
 
-@kernel
+@embedded
 def place(
     g: InstanceArrays, s: StateArrays, task: int, q: int, insertion: bool, bounds: bool
 ) -> None:
@@ -73,7 +73,7 @@ def place(
         _raise_bounds(g, s, task)
 
 
-@kernel
+@borrowing
 def remove_last(g: InstanceArrays, s: StateArrays) -> None:
     """Take back the last placement."""
     task = s.sequence[s.counts[N_PLACED] - 1]
@@ -101,7 +101,7 @@ def remove_last(g: InstanceArrays, s: StateArrays) -> None:
     recompute_bounds(g, s)
 
 
-@kernel
+@borrowing
 def copy_state(source: StateArrays, target: StateArrays) -> None:
     """Copy every array of ``source`` into ``target``, which has the same shapes."""
     # Loops, because assignments of slices count references, which takes longer than the copies.
@@ -125,7 +125,7 @@ def copy_state(source: StateArrays, target: StateArrays) -> None:
         target.totals[i] = source.totals[i]
 
 
-@kernel
+@borrowing
 def recompute_bounds(g: InstanceArrays, s: StateArrays) -> None:
     """Compute the ``bound`` of every task and the lower bound on the makespan from scratch."""
     s.totals[LOWER_BOUND] = 0.0
@@ -135,7 +135,7 @@ def recompute_bounds(g: InstanceArrays, s: StateArrays) -> None:
         s.totals[LOWER_BOUND] = max(s.totals[LOWER_BOUND], s.bound[t])
 
 
-@kernel
+@borrowing
 def _raise_bounds(g: InstanceArrays, s: StateArrays, task: int) -> None:
     """Propagate the placement of ``task`` to its descendants, in topological order.
 
@@ -158,7 +158,7 @@ def _raise_bounds(g: InstanceArrays, s: StateArrays, task: int) -> None:
                 s.touched[g.succ_task[e]] = True
 
 
-@kernel
+@borrowing
 def _task_bound(g: InstanceArrays, s: StateArrays, t: int) -> float:
     """Earliest possible finish of ``t``: only scheduled predecessors pay for communication."""
     if s.processor[t] != UNSCHEDULED:
@@ -186,7 +186,7 @@ def _task_bound(g: InstanceArrays, s: StateArrays, t: int) -> float:
     return best
 
 
-@kernel
+@borrowing
 def _insert_slot(s: StateArrays, q: int, index: int, start: float, finish: float) -> None:
     for i in range(s.slot_count[q], index, -1):
         s.slot_start[q, i] = s.slot_start[q, i - 1]
@@ -196,14 +196,14 @@ def _insert_slot(s: StateArrays, q: int, index: int, start: float, finish: float
     s.slot_count[q] += 1
 
 
-@kernel
+@borrowing
 def _add_ready(s: StateArrays, task: int) -> None:
     s.ready[s.counts[N_READY]] = task
     s.ready_index[task] = s.counts[N_READY]
     s.counts[N_READY] += 1
 
 
-@kernel
+@borrowing
 def _drop_ready(s: StateArrays, task: int) -> None:
     hole = s.ready_index[task]
     s.counts[N_READY] -= 1

@@ -1,5 +1,6 @@
 """Compilation: what borrows leaves nothing behind, and every edit of a kernel compiles it anew."""
 
+import inspect
 import os
 import re
 import subprocess
@@ -8,8 +9,9 @@ import sys
 import numba
 import numpy as np
 import pytest
+from numba.core.cpu import CPUTargetOptions
 
-from dagsched_env.kernels.jit import borrowing
+from dagsched_env.kernels.jit import DEFAULTS, borrowing, embedded, kernel
 from helpers import ROOT
 
 TWICE = """
@@ -22,12 +24,15 @@ from aerl_trainer.search.alone import search_alone
 from aerl_trainer.encoding.evaluator import PriorEvaluator
 from aerl_trainer.policy.fast import FastPolicy
 from dagsched_env.vector import DAGSchedVectorEnv
-from dagsched_env.schedulers import annealing
+from dagsched_env.schedulers import CONSTRUCTIVE, annealing, genetic
 
 instance = problem(12, 3, seed=1)
 envs = DAGSchedVectorEnv(instance, num_envs=4)
 
 def use():
+    for scheduler in CONSTRUCTIVE.values():
+        scheduler(instance)
+    genetic(instance, max_evaluations=200)
     options = dict(pair_share=0.3, cluster_share=0.2, best_place=True, load_weight=8.0)
     annealing(instance, max_evaluations=4000, **options)
     settings = Config().search.for_solving(300)
@@ -51,7 +56,7 @@ print(before, held())
 
 
 def test_borrowed_arrays_and_memory_are_given_back() -> None:
-    """A second use of annealing, search and vector environment holds no more than the first."""
+    """A second use of what searches or steps holds no more memory than the first."""
     path = os.pathsep.join((str(ROOT / "tests"), str(ROOT)))
     environment = os.environ | {"PYTHONPATH": path, "NUMBA_NRT_STATS": "1"}
     command = [sys.executable, "-c", TWICE]
@@ -68,6 +73,16 @@ def test_what_borrows_cannot_allocate() -> None:
 
     with pytest.raises(numba.core.errors.NumbaError, match="in nopython mode"):
         allocate(3)
+
+
+def test_no_option_is_taken_over_from_the_kernel_that_calls_first() -> None:
+    """Numba would compile a callee without reference counts, or embed it, as its first caller."""
+    finalize = inspect.getsource(CPUTargetOptions.finalize)
+    taken_over = set(re.findall(r"inherit_if_not_set\(\s*\"(\w+)\"", finalize))
+    assert taken_over == {option.removeprefix("_") for option in DEFAULTS}
+    for decorator in (kernel, borrowing, embedded):
+        compiled = decorator(lambda x: x)
+        assert set(DEFAULTS) <= set(compiled.targetoptions)
 
 
 def test_make_compiles_again_after_an_edit_of_any_kernel() -> None:

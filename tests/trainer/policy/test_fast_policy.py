@@ -132,7 +132,7 @@ def test_the_logit_is_the_formula() -> None:
     score(f, w, w.state, weights, count)
     hidden_weights = weights[INPUT:].reshape(N_FEATURES, HIDDEN)
     for k in range(count):
-        x = w.x[k].astype(np.float64)
+        x = w.x[k, :N_FEATURES].astype(np.float64)
         hidden = np.maximum(weights[BIAS : BIAS + HIDDEN] + x @ hidden_weights, 0.0)
         value = weights[LINEAR:BIAS] @ x + weights[OUTPUT : OUTPUT + HIDDEN] @ hidden
         expected = INITIAL_SCALE * np.exp(weights[SCALE]) * (value - w.delays[k])
@@ -189,7 +189,9 @@ def described(instance: Instance, placements: list[tuple[int, int]]) -> dict[int
     count = short_list(f, w, w.state)
     score(f, w, w.state, initial_weights(np.random.default_rng(0)), count)
     names = names_of("policy")
-    return {int(w.actions[k]): dict(zip(names, w.x[k], strict=True)) for k in range(count)}
+    return {
+        int(w.actions[k]): dict(zip(names, w.x[k, :N_FEATURES], strict=True)) for k in range(count)
+    }
 
 
 def test_a_pair_looks_ahead_to_the_successor() -> None:
