@@ -117,13 +117,13 @@ def solve(
     )
     name, found = None, None
     try:
-        list_s = run_list_schedulers(best)
+        run_list_schedulers(best)
         if policy or checkpoint == AUTO:
             given = "as given" if isinstance(checkpoint, Policy) else str(checkpoint)
-            name, policy = _consult(best, policy, given, list_s, seed)
+            name, policy = _consult(best, policy, given, seed)
         share = SEARCH_SHARE if policy is None else GUIDED_SHARE
         clock = _Clock(best, share if anneal else 1.0)
-        batch_size = clock.budget_s / (BATCHES * SIMULATION_COST * list_s)
+        batch_size = clock.budget_s / (BATCHES * SIMULATION_COST * best.list_s)
         if best.over is None and batch_size >= 1 / BATCHES:
             config = _solve_config(policy, budget_s, simulations, actors, batch_size)
             together = (
@@ -176,7 +176,7 @@ def _given(checkpoint: str | Path | Policy | None) -> Policy | None:
 
 
 def _consult(
-    best: Best, policy: Policy | None, name: str, list_s: float, seed: int
+    best: Best, policy: Policy | None, name: str, seed: int
 ) -> tuple[str | None, Policy | None]:
     """Offer schedules of a policy.
 
@@ -184,13 +184,12 @@ def _consult(
         best: begins with the best list schedule.
         policy: None = the shipped one whose greedy schedule is shortest.
         name: of the policy that is given.
-        list_s: time of a list schedule (s).
         seed: of the samples.
 
     Returns:
         The policy and its name, if it has found something shorter; else nothing.
     """
-    if best.over or PASS_COST * list_s > PASS_SHARE * best.left_s:
+    if best.over or PASS_COST * best.list_s > PASS_SHARE * best.left_s:
         return None, None
     shortest, started = best.schedule.makespan, best.elapsed_s
     if policy is None:

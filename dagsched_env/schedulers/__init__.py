@@ -35,6 +35,7 @@ Modules in reading order; those that search come last:
 - ``random_order``: uniformly random legal placements, the control;
 - ``anytime``: budget, incumbent and trace of the searches;
 - ``noisy_heft``: the best of many HEFT schedules with noise on the ranks;
+- ``iterated_lists``: list schedules that learn from each other;
 - ``simulated_annealing``: simulated annealing, with one chain or several;
 - ``hill_climbing``: descents with restarts;
 - ``genetic``: a genetic algorithm.
@@ -55,6 +56,7 @@ from dagsched_env.schedulers.heft import heft
 from dagsched_env.schedulers.hill_climbing import hill_climbing
 from dagsched_env.schedulers.hlfet import hlfet
 from dagsched_env.schedulers.ipeft import ipeft
+from dagsched_env.schedulers.iterated_lists import iterated_lists
 from dagsched_env.schedulers.lookahead_heft import lookahead_heft
 from dagsched_env.schedulers.max_min import max_min
 from dagsched_env.schedulers.mcp import mcp
@@ -92,6 +94,7 @@ __all__ = [
     "hill_climbing",
     "hlfet",
     "ipeft",
+    "iterated_lists",
     "lookahead_heft",
     "max_min",
     "mcp",
@@ -111,6 +114,7 @@ SEARCHERS: dict[str, Scheduler] = {
     "annealing": annealing,
     "genetic": genetic,
     "hill_climbing": hill_climbing,
+    "iterated_lists": iterated_lists,
     "noisy_heft": noisy_heft,
 }
 """Name → scheduler that searches."""

@@ -45,6 +45,8 @@ class Best:
                 check_positive(name, value)
         self.instance = instance
         self.trace: list[Finding] = []
+        self.list_s = 0.0
+        """About the time that a list schedule takes (s); 0 = not measured."""
         self._lower_bound = instance.lower_bound
         self._schedule: Schedule | None = None
         self._budget_s = math.inf if budget_s is None else float(budget_s)

@@ -36,29 +36,25 @@ LARGE = 250
 """A problem is large for a budget of fewer calls of HEFT."""
 
 
-def run_list_schedulers(best: Best) -> float:
+def run_list_schedulers(best: Best) -> None:
     """Offer the schedules of all constructive schedulers for which there is time.
 
-    HEFT and PEFT always have it.
-
-    Returns:
-        About the time that one list schedule takes (s).
+    HEFT and PEFT always have it. ``best.list_s`` is measured.
     """
     instance = best.instance
     n, p = instance.n_tasks, instance.n_processors
     budget_s = best.left_s
-    unit = 0.0
     rest = sorted(CONSTRUCTIVE.keys() - {*FIRST, *NEXT}, key=lambda name: (name in COSTS, name))
     for name in (*FIRST, *NEXT, *rest):
         expected = USUAL * (COSTS[name](n, p) if name in COSTS else OTHERS)
-        share = SHARE if budget_s > LARGE * unit else LARGE_SHARE
-        if name not in FIRST and best.elapsed_s + expected * unit > share * budget_s:
+        share = SHARE if budget_s > LARGE * best.list_s else LARGE_SHARE
+        if name not in FIRST and best.elapsed_s + expected * best.list_s > share * budget_s:
             continue
         started = time.perf_counter()
         best.offer(CONSTRUCTIVE[name](instance), name)
         # The first one computes what the instance keeps for all.
-        unit = time.perf_counter() - started if name in FIRST else unit
+        if name in FIRST:
+            best.list_s = time.perf_counter() - started
         best.report()
         if best.over:
             break
-    return unit

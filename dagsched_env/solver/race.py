@@ -2,7 +2,8 @@
 
 No one way is best everywhere. Heats show which of them pays for a problem; the winner goes on. The
 genetic algorithm and the descents run first, because they search far from the best schedule; the
-annealings begin with it.
+annealings begin with it. Before all that come list schedules that learn from each other: they cost
+little, and on large problems they find more than anything else in the same time.
 """
 
 import math
@@ -10,10 +11,18 @@ import math
 import numpy as np
 
 from dagsched_env.schedule import Schedule
-from dagsched_env.schedulers.anytime import MOVES, Budget, Incumbent
+from dagsched_env.schedulers.anytime import MOVES, Budget, Incumbent, execution_order
+from dagsched_env.schedulers.iterated_lists import ListSeries
 from dagsched_env.schedulers.simulated_annealing import Cooling, MoveRules
 from dagsched_env.solver.best import Best
-from dagsched_env.solver.entrants import Annealing, Descents, Entrant, Genetic, Setting
+from dagsched_env.solver.entrants import (
+    MOVES_PER_DECODING,
+    Annealing,
+    Descents,
+    Entrant,
+    Genetic,
+    Setting,
+)
 
 __all__ = ["RULES", "race"]
 
@@ -31,6 +40,11 @@ ANNEALINGS = (
     Setting(PLAIN._replace(pair_share=0.3), Cooling(0.4, 0.04)),  # few alternatives, long paths
     Setting(RULES, Cooling(3.0, 0.05)),
 )
+LISTS, IN_VAIN = 0.2, 30
+"""Most of the budget for list schedules that learn from each other, and how many follow the
+shortest one."""
+SERIES_COST = 1.5
+"""Time of one of them, in list schedules (benchmarks/SEARCH_NOTES.md)."""
 HEATS = ((6, 0.05), (3, 0.08))
 """How many run in each heat, and the share of the budget that each of them has."""
 FINAL = 0.14
@@ -68,6 +82,7 @@ def race(
     track = _Track(best, rng, Budget(budget_s, moves, MOVES), start or best.schedule)
     alone = track.annealing(ALONE)
     per_task = track.expected_moves(alone) / best.instance.n_tasks
+    track.iterate_lists()
     if per_task < MANY:
         if per_task >= FEW:
             track.run(track.descents(), OPENING)
@@ -138,8 +153,27 @@ class _Track:
         while self.open and self._budget.evaluations == 0:  # all tasks may be passed over
             entrant.advance(0.0)
         entrant.end()
-        self._offer(entrant)
+        self._offer(entrant.name)
         return self._budget.evaluations / max(self._budget.progress, 1e-9)
+
+    def iterate_lists(self) -> None:
+        """List schedules that learn from each other, until too many follow the shortest one."""
+        instance, budget = self._best.instance, self._budget
+        series = ListSeries(instance, self._rng, insertion=True)
+        end, shortest, in_vain = budget.progress + LISTS, math.inf, 0
+        while (
+            self.open
+            and budget.progress < end
+            and in_vain < IN_VAIN
+            and self._best.left_s > SERIES_COST * self._best.list_s
+        ):
+            schedule = series.next()
+            budget.evaluations += MOVES_PER_DECODING
+            in_vain = 0 if schedule.makespan < shortest else in_vain + 1
+            shortest = min(shortest, schedule.makespan)
+            if schedule.makespan < self._incumbent.makespan:
+                self._incumbent.offer(execution_order(instance, schedule), schedule.processor)
+                self._offer("iterated_lists")
 
     def run(self, entrant: Entrant, share: float) -> float:
         """A turn of an entrant, for a share of the budget.
@@ -152,11 +186,11 @@ class _Track:
         entrant.begin()
         while self.open and (done := (self._budget.progress - begin) / share) < 1.0:
             result = entrant.advance(done)
-            self._offer(entrant)
+            self._offer(entrant.name)
         entrant.end()
-        self._offer(entrant)
+        self._offer(entrant.name)
         return result
 
-    def _offer(self, entrant: Entrant) -> None:
+    def _offer(self, name: str) -> None:
         if self._incumbent.makespan < self._best.schedule.makespan:
-            self._best.offer(self._incumbent.schedule, entrant.name)
+            self._best.offer(self._incumbent.schedule, name)

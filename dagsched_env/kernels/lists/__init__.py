@@ -8,6 +8,7 @@ In reading order:
 - ``lookahead``: a processor is chosen by what it means for the children of the task;
 - ``selection``: task and processor are chosen together among the ready pairs;
 - ``noisy``: many list schedules with noise on the ranks;
+- ``iterated``: list schedules whose ranks and costs to go come from those before;
 - ``clustering``: dominant sequence clustering;
 - ``mapping``: clusters onto eligible processors, and the ranks that an assignment gives.
 """

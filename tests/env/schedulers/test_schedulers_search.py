@@ -21,6 +21,7 @@ from dagsched_env.schedulers.anytime import DECODINGS, MOVES, Improvement, execu
 from dagsched_env.schedulers.genetic import genetic
 from dagsched_env.schedulers.heft import heft
 from dagsched_env.schedulers.hill_climbing import hill_climbing
+from dagsched_env.schedulers.iterated_lists import iterated_lists
 from dagsched_env.schedulers.noisy_heft import noisy_heft
 from dagsched_env.schedulers.simulated_annealing import annealing
 from helpers import TESTS
@@ -30,7 +31,7 @@ from helpers.strategies import instances
 
 Search = Callable[..., Schedule]
 
-SEARCHES: list[Search] = [annealing, genetic, hill_climbing, noisy_heft]
+SEARCHES: list[Search] = [annealing, genetic, hill_climbing, iterated_lists, noisy_heft]
 seeds = st.integers(0, 2**32 - 1)
 each_search = pytest.mark.parametrize("search", SEARCHES, ids=lambda search: search.__name__)
 
@@ -124,7 +125,9 @@ def test_the_optimum_of_every_published_graph_is_found(search: Search, name: str
 
 
 @pytest.mark.parametrize(
-    "search", [annealing, genetic, hill_climbing], ids=lambda search: search.__name__
+    "search",
+    [annealing, genetic, hill_climbing, iterated_lists],
+    ids=lambda search: search.__name__,
 )
 def test_a_search_goes_on_from_a_schedule_that_is_known(search: Search, medium: Instance) -> None:
     known = annealing(medium, max_evaluations=50_000, seed=1)

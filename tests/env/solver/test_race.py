@@ -9,11 +9,13 @@ import pytest
 
 from dagsched_env import suites
 from dagsched_env.instance import Instance
+from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import heft
 from dagsched_env.schedulers.anytime import Budget
+from dagsched_env.schedulers.iterated_lists import ListSeries
 from dagsched_env.solver import Best
 from dagsched_env.solver import race as racing
-from dagsched_env.solver.race import FEW, race
+from dagsched_env.solver.race import FEW, IN_VAIN, race
 from dagsched_env.solver.threads import race_in_threads
 from helpers.small_runs import problem
 
@@ -102,6 +104,33 @@ def test_a_race_with_few_moves_has_no_heats(
     turns = Turns(monkeypatch)
     race(begin(problem(40, 4)), np.random.default_rng(0), None, per_task * 40)
     assert [entrant.name for entrant, *_ in turns] == names
+
+
+def test_lists_that_learn_come_first_and_end_when_they_no_longer_pay(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    instance = problem(300, 8)
+    best, made = begin(instance), list[Schedule]()
+    following = ListSeries.next
+
+    def recording(series: ListSeries) -> Schedule:
+        made.append(following(series))
+        return made[-1]
+
+    monkeypatch.setattr(ListSeries, "next", recording)
+    race(best, np.random.default_rng(0), None, 400 * 300)
+    names = [finding.found_by for finding in best.trace]
+    first = names.index("iterated_lists")
+    assert set(names[1:first]) <= {"annealing"}, "a few moves tell how many there will be"
+    assert set(names[first : first + names.count("iterated_lists")]) == {"iterated_lists"}
+    assert names[-1] in ("descents", "annealing")
+    shortest = min(range(len(made)), key=lambda k: made[k].makespan)
+    assert len(made) == shortest + 1 + IN_VAIN
+    in_time = begin(instance, budget_s=FOREVER_S, target=best.schedule.makespan * 0.99)
+    in_time.list_s = FOREVER_S  # no further list would be ready within the budget
+    made.clear()
+    race(in_time, np.random.default_rng(0), FOREVER_S, 400 * 300)
+    assert made == []
 
 
 def test_each_entrant_finds_shorter_schedules() -> None:

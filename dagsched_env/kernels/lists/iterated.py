@@ -1,0 +1,81 @@
+"""List schedules that learn: ranks and costs to go of each come from those before it."""
+
+import numpy as np
+
+from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
+from dagsched_env.kernels.graph.communication import communication
+from dagsched_env.kernels.graph.ranks import order_by_rank
+from dagsched_env.kernels.jit import borrowing, kernel
+from dagsched_env.kernels.lists.fixed_order import schedule_with_costs_to_go
+from dagsched_env.kernels.lists.orders import ready_order
+
+__all__ = ["learn_from", "priced_list"]
+
+
+@kernel
+def priced_list(
+    g: InstanceArrays, rank: Floats, costs_to_go: Floats, load_price: float, insertion: bool
+) -> tuple[Ints, Floats, Floats]:
+    """A list schedule: the ready task of the highest rank, where all that it costs is least.
+
+    That is its finish time + its cost to go + ``load_price`` times its duration. The price leaves
+    the processors that are fast for one task to those tasks that need them more.
+
+    Args:
+        g: the problem.
+        rank: ``[n]`` (time).
+        costs_to_go: ``[n, p]`` (time), finite.
+        load_price: of a unit of time on any processor, > 0.
+        insertion: use idle gaps; False appends only.
+
+    Returns:
+        Processor, start and finish, ``[n]`` each.
+    """
+    order = ready_order(g, order_by_rank(rank, g.topo_position))
+    extra = costs_to_go + load_price * g.comp
+    return schedule_with_costs_to_go(g, order, extra, insertion)
+
+
+@kernel
+def learn_from(
+    g: InstanceArrays,
+    processor: Ints,
+    rank: Floats,
+    costs_to_go: Floats,
+    rank_step: float,
+    cost_step: float,
+) -> None:
+    """Move ranks and costs to go towards those that the placements of a schedule give.
+
+    The cost to go of (t, q) is then the longest path behind t over edges of the graph, if t were on
+    q and all tasks behind it stayed where they are; the rank of t is that path on its processor,
+    its duration included. That processors are busy does not count.
+
+    Args:
+        g: the problem.
+        processor: ``[n]`` of the schedule.
+        rank: ``[n]`` (time); changed.
+        costs_to_go: ``[n, p]`` (time), finite; changed.
+        rank_step: share of the new ranks, in [0, 1].
+        cost_step: share of the new costs to go, in [0, 1].
+    """
+    n, p = g.comp.shape
+    level, to_go = np.empty(n), np.empty(p)
+    for i in range(n - 1, -1, -1):
+        t = g.topo[i]
+        _paths_behind(g, processor, level, t, to_go)
+        level[t] = to_go[processor[t]] + g.comp[t, processor[t]]
+        rank[t] += rank_step * (level[t] - rank[t])
+        for q in range(p):
+            costs_to_go[t, q] += cost_step * (to_go[q] - costs_to_go[t, q])
+
+
+@borrowing
+def _paths_behind(g: InstanceArrays, processor: Ints, level: Floats, t: int, to_go: Floats) -> None:
+    """Fill ``to_go[p]`` with the longest path behind ``t`` from each processor (time)."""
+    to_go[:] = 0.0
+    for e in range(g.succ_ptr[t], g.succ_ptr[t + 1]):
+        v = g.succ_task[e]
+        for q in range(to_go.shape[0]):
+            path = level[v] + communication(g, g.succ_data[e], q, processor[v])
+            to_go[q] = max(to_go[q], path)

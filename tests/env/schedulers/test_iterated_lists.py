@@ -1,0 +1,107 @@
+"""List schedules that learn from each other: what they learn, and that it pays."""
+
+import math
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dagsched_env import suites
+from dagsched_env.instance import Instance
+from dagsched_env.kernels.arrays import Floats, Ints
+from dagsched_env.kernels.lists import iterated
+from dagsched_env.schedulers import iterated_lists, noisy_heft, peft
+from dagsched_env.schedulers.iterated_lists import (
+    COST_STEP,
+    FIRST_PRICE,
+    HIGHEST_PRICE,
+    LEAST_PRICE,
+    RANK_STEP,
+    ListSeries,
+)
+from helpers.strategies import instances
+
+shares = st.floats(0.0, 1.0)
+
+
+def paths(instance: Instance, processor: Ints) -> tuple[Floats, Floats]:
+    """Slow reference: ranks and costs to go if all tasks stay where a schedule has them."""
+    n, p = instance.comp.shape
+    rank, to_go = np.zeros(n), np.zeros((n, p))
+    for t in instance.arrays.topo[::-1]:
+        for (u, v), data in zip(instance.edges, instance.data, strict=True):
+            for q in range(p if u == t else 0):
+                r = processor[v]
+                sent = instance.latency[q, r] + data * instance.inv_bandwidth[q, r]
+                to_go[t, q] = max(to_go[t, q], sent + rank[v])
+        rank[t] = instance.comp[t, processor[t]] + to_go[t, processor[t]]
+    return rank, to_go
+
+
+@given(instance=instances(), rank_step=shares, cost_step=shares)
+def test_ranks_and_costs_to_go_move_towards_those_of_the_schedule(
+    instance: Instance, rank_step: float, cost_step: float
+) -> None:
+    processor = peft(instance).processor
+    rank, costs_to_go = instance.rank_u.copy(), instance.oct.copy()
+    iterated.learn_from(instance.arrays, processor, rank, costs_to_go, rank_step, cost_step)
+    of_schedule = paths(instance, processor)
+    for learnt, before, there, step in (
+        (rank, instance.rank_u, of_schedule[0], rank_step),
+        (costs_to_go, instance.oct, of_schedule[1], cost_step),
+    ):
+        np.testing.assert_allclose(learnt, (1 - step) * before + step * there, rtol=1e-9, atol=1e-9)
+
+
+@given(instance=instances(), insertion=st.booleans(), seed=st.integers(0, 2**32 - 1))
+def test_each_list_is_a_schedule_and_decides_the_next_one(
+    instance: Instance, insertion: bool, seed: int
+) -> None:
+    """Priced lists of what the schedules before give are the same series."""
+    series = ListSeries(instance, np.random.default_rng(seed), insertion)
+    rng, g = np.random.default_rng(seed), instance.arrays
+    price, to_reach = FIRST_PRICE, math.inf
+    rank = np.array([r[np.isfinite(c)].mean() for r, c in zip(instance.oct, g.comp, strict=True)])
+    costs_to_go = instance.oct.copy()
+    for _ in range(5):
+        drawn = float(np.clip(price * np.exp(0.5 * rng.standard_normal()), 0.01, 10.0))
+        processor, start, finish = iterated.priced_list(g, rank, costs_to_go, drawn, insertion)
+        schedule = series.next()
+        schedule.validate(instance)
+        np.testing.assert_array_equal(schedule.start, start)
+        iterated.learn_from(g, processor, rank, costs_to_go, RANK_STEP, COST_STEP)
+        if finish.max() <= to_reach:
+            price, to_reach = drawn, float(finish.max())
+        else:
+            to_reach *= 1.001
+    assert LEAST_PRICE <= price <= HIGHEST_PRICE
+
+
+def test_without_a_price_the_first_list_is_that_of_peft() -> None:
+    instance = suites.instance("heldout", suites.names("heldout")[0])
+    g = instance.arrays
+    rank = instance.oct.mean(axis=1)
+    made = iterated.priced_list(g, rank, instance.oct, 1e-12, True)
+    np.testing.assert_array_equal(made[0], peft(instance).processor)
+    np.testing.assert_allclose(made[2], peft(instance).finish)
+
+
+def test_with_a_price_a_task_waits_for_the_processor_that_is_fast_for_it() -> None:
+    """The second task finishes at 3 on P0, or at 4 behind the first one on P1, where it takes 2."""
+    g = Instance([[3.0, 2.0], [3.0, 2.0]], [], []).arrays
+    rank, nothing = np.array([2.0, 1.0]), np.zeros((2, 2))
+    assert list(iterated.priced_list(g, rank, nothing, 0.9, True)[0]) == [1, 0]
+    assert list(iterated.priced_list(g, rank, nothing, 1.1, True)[0]) == [1, 1]
+
+
+def test_on_large_graphs_it_beats_noise_by_far() -> None:
+    """As many list schedules of each; a seed of its own for each graph."""
+    names = [name for name in suites.names("valid") if "-n500-p16-" in name]
+    ratios = []
+    for seed, name in enumerate(names):
+        instance = suites.instance("valid", name)
+        learnt = iterated_lists(instance, max_evaluations=60, seed=seed)
+        noisy = noisy_heft(instance, max_evaluations=60, seed=seed)
+        ratios.append(learnt.makespan / noisy.makespan)
+    assert len(names) == 5
+    assert np.exp(np.mean(np.log(ratios))) < 0.98
