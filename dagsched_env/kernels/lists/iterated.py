@@ -3,9 +3,8 @@
 import numpy as np
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
-from dagsched_env.kernels.graph.communication import communication
 from dagsched_env.kernels.graph.ranks import order_by_rank
-from dagsched_env.kernels.jit import borrowing, kernel
+from dagsched_env.kernels.jit import kernel
 from dagsched_env.kernels.lists.fixed_order import schedule_with_costs_to_go
 from dagsched_env.kernels.lists.orders import ready_order
 
@@ -61,21 +60,19 @@ def learn_from(
     """
     n, p = g.comp.shape
     level, to_go = np.empty(n), np.empty(p)
+    # The transfer times to one processor in one row each.
+    latency = np.ascontiguousarray(g.latency.T)
+    inv_bandwidth = np.ascontiguousarray(g.inv_bandwidth.T)
     for i in range(n - 1, -1, -1):
         t = g.topo[i]
-        _paths_behind(g, processor, level, t, to_go)
+        to_go[:] = 0.0
+        for e in range(g.succ_ptr[t], g.succ_ptr[t + 1]):
+            v, data = g.succ_task[e], g.succ_data[e]
+            r = processor[v]
+            for q in range(p):
+                path = level[v] + (latency[r, q] + data * inv_bandwidth[r, q])
+                to_go[q] = max(to_go[q], path)
         level[t] = to_go[processor[t]] + g.comp[t, processor[t]]
         rank[t] += rank_step * (level[t] - rank[t])
         for q in range(p):
             costs_to_go[t, q] += cost_step * (to_go[q] - costs_to_go[t, q])
-
-
-@borrowing
-def _paths_behind(g: InstanceArrays, processor: Ints, level: Floats, t: int, to_go: Floats) -> None:
-    """Fill ``to_go[p]`` with the longest path behind ``t`` from each processor (time)."""
-    to_go[:] = 0.0
-    for e in range(g.succ_ptr[t], g.succ_ptr[t + 1]):
-        v = g.succ_task[e]
-        for q in range(to_go.shape[0]):
-            path = level[v] + communication(g, g.succ_data[e], q, processor[v])
-            to_go[q] = max(to_go[q], path)

@@ -101,7 +101,8 @@ def put_best(
     best, least = -1, np.inf
     for q in range(arrival.shape[0]):
         duration = g.comp[task, q]
-        if duration == np.inf or extra[q] == np.inf:
+        # Most processors are too late even if they are free, and inf is never less.
+        if not arrival[q] + duration + extra[q] < least:
             continue
         # The same lines as in `put`: a common function would make this four times slower, because
         # the compiler would no longer inline earliest_slot.
