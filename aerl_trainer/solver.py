@@ -35,7 +35,7 @@ SEARCH_SHARE, GUIDED_SHARE = 0.05, 0.2
 """Of a time budget, without and with a policy that helps; the rest goes to the race."""
 MOVES_PER_SIMULATION = 20
 """Annealing moves where simulations are the budget: about a third of their time."""
-PASS_COST, SIMULATION_COST = 12, 20
+PASS_COST, SIMULATION_COST = 25, 20
 """Most time of a pass of a policy and of a simulation, in list schedules."""
 PASS_SHARE = 0.5
 """Of the time that is left: most that the first pass of a policy may be expected to take."""

@@ -19,10 +19,17 @@ from dagsched_env.schedulers.anytime import execution_order
 from dagsched_env.schedulers.genetic import genetic
 from dagsched_env.schedulers.heft import heft
 from dagsched_env.schedulers.hill_climbing import hill_climbing
+from dagsched_env.schedulers.iterated_lists import iterated_lists
 from dagsched_env.schedulers.noisy_heft import noisy_heft
 from dagsched_env.schedulers.simulated_annealing import annealing
 
-SEARCHES: tuple[Callable[..., Schedule], ...] = (annealing, genetic, hill_climbing, noisy_heft)
+SEARCHES: tuple[Callable[..., Schedule], ...] = (
+    annealing,
+    genetic,
+    hill_climbing,
+    iterated_lists,
+    noisy_heft,
+)
 SIZES = ((30, 4), (100, 8), (300, 8))
 CCR = (0.1, 0.5, 1.0, 2.0, 5.0)
 

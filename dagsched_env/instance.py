@@ -19,6 +19,8 @@ __all__ = ["Instance"]
 
 JSON_FORMAT = "dagsched-instance"
 JSON_VERSION = 1
+HEADROOM = 32.0
+"""How often all costs may be added up within float64: some schedulers give durations a weight."""
 
 
 class Instance:
@@ -459,12 +461,12 @@ def _check_names(
 
 
 def _check_magnitude(instance: Instance) -> None:
-    """Refuse numbers whose sum over the whole problem leaves float64."""
+    """Refuse numbers whose sum over the whole problem, some times as much, leaves float64."""
     with np.errstate(over="ignore"):
         work = instance.comp[np.isfinite(instance.comp)].sum()
         transfers = instance.data.sum() * instance.inv_bandwidth.max()
         delays = instance.n_edges * instance.latency.max()
-        if not np.isfinite(work + transfers + delays):
+        if not work + transfers + delays < np.finfo(np.float64).max / HEADROOM:
             raise InvalidInstanceError("the costs overflow when added up: choose a larger unit")
 
 

@@ -15,7 +15,7 @@ from dagsched_env.schedulers.genetic import Evolution
 from dagsched_env.schedulers.noisy_heft import default_sigma, draw_lists
 from dagsched_env.schedulers.simulated_annealing import Chain, Cooling, MoveRules
 
-__all__ = ["MOVES_PER_DECODING", "Annealing", "Descents", "Entrant", "Genetic", "Setting"]
+__all__ = ["Annealing", "Descents", "Entrant", "Genetic", "Setting"]
 
 POPULATION = 200
 PATIENCE = 20

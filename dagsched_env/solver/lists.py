@@ -23,17 +23,18 @@ COSTS: dict[str, Callable[[int, int], float]] = {
     "bil": lambda n, p: 2 * p + n / 40,
     "lookahead_heft": lambda _, p: 8 * p,
 }
-"""Name → most time in calls of HEFT, for n tasks and p processors, on random graphs of up to 6000
-tasks; it grows with the number of ready tasks, which is not known before."""
+"""Name → most time in list schedules, as ``Best.list_s`` tells, for n tasks and p processors, on
+random graphs of up to 6000 tasks; it grows with the number of ready tasks, which is not known
+before."""
 OTHERS = 3.0
-"""Most time of a scheduler that is not among them, in calls of HEFT."""
+"""Most time of a scheduler that is not among them, in list schedules."""
 USUAL = 0.5
 """Of that time, what is expected: on nine of ten graphs those that take long need less than 0.7."""
 SHARE, LARGE_SHARE = 0.25, 0.75
 """Most of a time budget for all of them; a search makes more of the rest. On a large problem it
 hardly makes anything."""
 LARGE = 250
-"""A problem is large for a budget of fewer calls of HEFT."""
+"""A problem is large for a budget of fewer list schedules."""
 
 
 def run_list_schedulers(best: Best) -> None:

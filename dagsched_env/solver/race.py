@@ -15,14 +15,7 @@ from dagsched_env.schedulers.anytime import MOVES, Budget, Incumbent, execution_
 from dagsched_env.schedulers.iterated_lists import ListSeries
 from dagsched_env.schedulers.simulated_annealing import Cooling, MoveRules
 from dagsched_env.solver.best import Best
-from dagsched_env.solver.entrants import (
-    MOVES_PER_DECODING,
-    Annealing,
-    Descents,
-    Entrant,
-    Genetic,
-    Setting,
-)
+from dagsched_env.solver.entrants import Annealing, Descents, Entrant, Genetic, Setting
 
 __all__ = ["RULES", "race"]
 
@@ -44,7 +37,9 @@ LISTS, IN_VAIN = 0.2, 30
 """Most of the budget for list schedules that learn from each other, and how many follow the
 shortest one."""
 SERIES_COST = 1.5
-"""Time of one of them, in list schedules (benchmarks/SEARCH_NOTES.md)."""
+"""Time of one of them, in list schedules."""
+MOVES_PER_LIST = 0.25
+"""Times tasks: moves that take about as long as one of them."""
 HEATS = ((6, 0.05), (3, 0.08))
 """How many run in each heat, and the share of the budget that each of them has."""
 FINAL = 0.14
@@ -56,7 +51,7 @@ OPENING = 0.2
 """Share of the descents, where there is no time for heats."""
 FEW, MANY = 300, 1000
 """Moves per task. A race that expects less has no heats: ``ALONE`` begins with what the descents
-have found, or where even for these there are too few, with the list schedules."""
+have found, or where even for these there are too few, with the shortest list schedule."""
 
 
 def race(
@@ -168,7 +163,7 @@ class _Track:
             and self._best.left_s > SERIES_COST * self._best.list_s
         ):
             schedule = series.next()
-            budget.evaluations += MOVES_PER_DECODING
+            budget.evaluations += math.ceil(MOVES_PER_LIST * instance.n_tasks)
             in_vain = 0 if schedule.makespan < shortest else in_vain + 1
             shortest = min(shortest, schedule.makespan)
             if schedule.makespan < self._incumbent.makespan:

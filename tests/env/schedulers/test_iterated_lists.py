@@ -1,13 +1,16 @@
 """List schedules that learn from each other: what they learn, and that it pays."""
 
 import math
+import sys
+from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dagsched_env import suites
-from dagsched_env.instance import Instance
+from dagsched_env.instance import HEADROOM, Instance
 from dagsched_env.kernels.arrays import Floats, Ints
 from dagsched_env.kernels.lists import iterated
 from dagsched_env.schedulers import iterated_lists, noisy_heft, peft
@@ -19,6 +22,7 @@ from dagsched_env.schedulers.iterated_lists import (
     RANK_STEP,
     ListSeries,
 )
+from helpers.candidates import medium_instance
 from helpers.strategies import instances
 
 shares = st.floats(0.0, 1.0)
@@ -74,7 +78,33 @@ def test_each_list_is_a_schedule_and_decides_the_next_one(
             price, to_reach = drawn, float(finish.max())
         else:
             to_reach *= 1.001
-    assert LEAST_PRICE <= price <= HIGHEST_PRICE
+
+
+@pytest.mark.parametrize("limit", [LEAST_PRICE, HIGHEST_PRICE])
+def test_prices_stay_between_their_limits(limit: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    prices = []
+    listed = iterated.priced_list
+
+    def recording(g: Any, rank: Any, costs_to_go: Any, price: float, insertion: bool) -> Any:
+        prices.append(price)
+        return listed(g, rank, costs_to_go, price, insertion)
+
+    monkeypatch.setattr(iterated, "priced_list", recording)
+    monkeypatch.setattr(sys.modules[ListSeries.__module__], "FIRST_PRICE", limit)
+    series = ListSeries(medium_instance(), np.random.default_rng(0), True)
+    for _ in range(30):
+        series.next()
+    assert limit in prices
+    assert LEAST_PRICE <= min(prices) < max(prices) <= HIGHEST_PRICE
+
+
+def test_the_largest_costs_overflow_nowhere() -> None:
+    """Durations count up to eleven times, and once more in the costs to go."""
+    limit = np.finfo(np.float64).max / HEADROOM
+    instance = Instance([[limit * 0.9, np.inf]], [], [])
+    series = ListSeries(instance, np.random.default_rng(0), True)
+    for _ in range(600):
+        series.next().validate(instance)
 
 
 def test_without_a_price_the_first_list_is_that_of_peft() -> None:
