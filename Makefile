@@ -9,8 +9,10 @@ KERNELS := $(VENV)/kernels
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install train test baseline bench docs lint type imports check clean
+.PHONY: help install train test bounds baseline bench docs lint type imports check clean
 
+CHECKED := $(addprefix tests/,env/schedulers env/solver env/vector env/test_env.py env/test_simulator.py trainer/encoding \
+	trainer/learning trainer/policy trainer/replay trainer/search)
 BENCHES := env schedulers search fixed_prefix
 
 TRAIN_FLAGS := \
@@ -42,7 +44,8 @@ $(STAMP): setup.cfg pyproject.toml constraints.txt
 	@touch $@
 
 # Numba's cache looks at the file of a kernel alone, not at those of the kernels that it calls.
-$(KERNELS): $(STAMP) $(shell grep -rlE '^@(kernel|borrowing|embedded|inlined)' dagsched_env aerl_trainer --include='*.py')
+$(KERNELS): $(STAMP) $(wildcard dagsched_env/kernels/jit.py dagsched_env/kernels/indexing.py) \
+		$(shell grep -rlE '^@(kernel|borrowing|embedded|inlined)' dagsched_env aerl_trainer --include='*.py')
 	@find dagsched_env aerl_trainer -name '*.nb[ic]' -exec rm -f {} +
 	@echo 'compiling the numeric kernels'
 	@$(BIN)/aerl warm-up
@@ -54,6 +57,12 @@ train: $(KERNELS) ## train AERL-DS: MINUTES, RUN (name under runs/), INSTANCES, 
 # The tests of a file stay together: they share fixtures that train.
 test: $(KERNELS) ## run all tests, on up to four cores
 	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadscope
+
+# A kernel with an index outside its array reads or writes some other memory, in silence.
+bounds: $(STAMP) ## run the tests of the kernels with every index checked
+	@rm -rf $(VENV)/bounds
+	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR='$(CURDIR)/$(VENV)/bounds' $(BIN)/python -m pytest \
+		-n auto --maxprocesses 4 --dist loadscope -m 'not slow' $(CHECKED)
 
 baseline: $(KERNELS) ## train MaskablePPO on the same problems: MINUTES
 	@$(BIN)/python -m aerl_trainer.baselines.maskable_ppo $(if $(MINUTES),--minutes '$(MINUTES)')

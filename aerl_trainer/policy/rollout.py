@@ -99,7 +99,6 @@ def roll_out(
         The makespan (time).
     """
     g = f.c.g
-    p = g.comp.shape[1]
     while s.counts[N_READY] > 0:
         count = short_list(f, w, s)
         score(f, w, s, weights, count)
@@ -111,7 +110,7 @@ def roll_out(
             w.probability[s.counts[N_PLACED]] = w.logits[k]
         if gradient.shape[0] > 0:
             _add_gradient(w, weights, count, k, 1.0, gradient)
-        task, q = w.actions[k] // p, w.actions[k] % p
+        task, q = w.tasks[k], w.processors[k]
         before = s.counts[N_READY]
         place(g, s, task, q, INSERTION, False)
         follow(f, w, s, task, q, before)

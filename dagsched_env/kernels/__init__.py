@@ -4,6 +4,7 @@ Every kernel also runs as plain Python under ``NUMBA_DISABLE_JIT=1``; the tests 
 order:
 
 - ``machine_code``: where machine code is kept, whoever else compiles at the same time;
+- ``indexing``: the compiler pass by which indices do not count from the end;
 - ``jit``: the decorators ``kernel``, ``borrowing`` and ``inlined`` that compile a function;
 - ``arrays``: the groups of arrays that kernels pass around: an instance, a partial schedule;
 - ``graph``: what follows from an instance alone: orders, ranks, tables, lower bounds;

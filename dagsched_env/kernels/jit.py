@@ -5,6 +5,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 
+from dagsched_env.kernels.indexing import FromStart
 from dagsched_env.kernels.machine_code import keep
 
 __all__ = ["borrowing", "embedded", "inlined", "kernel", "summing"]
@@ -70,6 +71,6 @@ def summing(function: Function) -> Function:
 
 def _compiled(function: Function, **options: Any) -> Function:
     """Compile on first call; the machine code is kept on disk, wherever that is possible."""
-    compiled = numba.njit(**{**DEFAULTS, **options})(function)
+    compiled = numba.njit(pipeline_class=FromStart, **{**DEFAULTS, **options})(function)
     keep(compiled)
     return cast(Function, compiled)

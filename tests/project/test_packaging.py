@@ -268,7 +268,7 @@ def test_continuous_integration_runs_every_check() -> None:
     assert os.access(script, os.X_OK)
     text = script.read_text(encoding="utf-8")
     assert "set -euo pipefail" in text
-    assert "install lint type imports docs test" in text
+    assert "install lint type imports docs test bounds" in text
 
 
 # -- architecture --------------------------------------------------------------------------------

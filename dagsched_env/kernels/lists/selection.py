@@ -90,7 +90,8 @@ def _prefer(g: InstanceArrays, ready: ReadySet, wish: Preferences, t: int, by_st
             continue
         value = ready.start[t, q] + (0.0 if by_start else duration)
         slack = RANK_TOLERANCE * value
-        shorter = by_start and value <= best + slack and duration < g.comp[t, chosen]
+        equal = by_start and chosen >= 0 and value <= best + slack
+        shorter = equal and duration < g.comp[t, chosen]
         if value < best - slack or shorter:
             chosen, best, second = q, value, best
         else:
