@@ -2,8 +2,8 @@
 
 The idea is that of Liu, Poh, Xie 2005, "Iterative list scheduling for heterogeneous computing",
 J. Parallel and Distributed Computing 65(5): the mean times in the ranks give way to those of the
-last schedule. Here ranks and PEFT's costs to go move a little towards those of each schedule, and
-the load of the processors has a price, which adapts.
+last schedule. Here ranks and PEFT's costs to go move a little towards those of each schedule, the
+load of the processors has a price, which adapts, and tasks that waited too long become more urgent.
 """
 
 import math
@@ -27,6 +27,8 @@ __all__ = ["ListSeries", "iterated_lists"]
 
 RANK_STEP, COST_STEP = 0.3, 0.05
 """Shares of each schedule in ranks and in costs to go; chosen in benchmarks/SEARCH_NOTES.md."""
+URGENCY_STEP, SLACK, DECAY = 0.05, 0.01, 0.97
+"""Of ``learn_urgency``; the step is for one task, and falls with the root of their number."""
 FIRST_PRICE = 0.25
 LEAST_PRICE, HIGHEST_PRICE = 0.01, 10.0
 SPREAD = 0.5
@@ -50,6 +52,7 @@ class ListSeries:
         self._insertion = insertion
         self._rank = cost_tables.mean_over_eligible(instance.arrays, instance.oct)
         self._costs_to_go = instance.oct.copy()
+        self._urgency = np.zeros(instance.n_tasks)
         self._price = FIRST_PRICE
         self._to_reach = math.inf
 
@@ -58,11 +61,15 @@ class ListSeries:
         arrays = self._instance.arrays
         drawn = self._price * math.exp(SPREAD * self._rng.standard_normal())
         price = min(max(drawn, LEAST_PRICE), HIGHEST_PRICE)
-        made = iterated.priced_list(arrays, self._rank, self._costs_to_go, price, self._insertion)
+        made = iterated.priced_list(
+            arrays, self._rank + self._urgency, self._costs_to_go, price, self._insertion
+        )
         schedule = Schedule.adopt(*made)
         iterated.learn_from(
             arrays, schedule.processor, self._rank, self._costs_to_go, RANK_STEP, COST_STEP
         )
+        step = URGENCY_STEP / math.sqrt(self._instance.n_tasks)
+        iterated.learn_urgency(arrays, *made, self._urgency, step, SLACK, DECAY)
         if schedule.makespan <= self._to_reach:
             self._price, self._to_reach = price, schedule.makespan
         else:
@@ -84,8 +91,9 @@ def iterated_lists(
 
     Begins with the ranks and the optimistic costs to go of PEFT. After each schedule both move
     towards what its placements say: the longest paths over edges, with the durations and transfers
-    that were chosen. Each task goes where its finish time + cost to go + price · duration is least;
-    prices are drawn around the last one that did well. The search ends early when a schedule
+    that were chosen. Tasks on a nearly longest path that waited for their processor come earlier in
+    the lists that follow. Each task goes where its finish time + cost to go + price · duration is
+    least; prices are drawn around the last one that did well. The search ends early when a schedule
     reaches a lower bound.
 
     Args:

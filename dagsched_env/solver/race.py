@@ -33,12 +33,14 @@ ANNEALINGS = (
     Setting(PLAIN._replace(pair_share=0.3), Cooling(0.4, 0.04)),  # few alternatives, long paths
     Setting(RULES, Cooling(3.0, 0.05)),
 )
-LISTS, IN_VAIN = 0.2, 30
-"""Most of the budget for list schedules that learn from each other, and how many follow the
-shortest one."""
+LISTS, MORE_LISTS = 0.2, 0.4
+"""Most of the budget for list schedules that learn from each other, and where there is no time for
+descents."""
+IN_VAIN = 30
+"""How many follow the shortest one of a series at its end."""
 SERIES_COST = 1.5
 """Time of one of them, in list schedules."""
-MOVES_PER_LIST = 0.25
+MOVES_PER_LIST = 0.5
 """Times tasks: moves that take about as long as one of them."""
 HEATS = ((6, 0.05), (3, 0.08))
 """How many run in each heat, and the share of the budget that each of them has."""
@@ -77,10 +79,13 @@ def race(
     track = _Track(best, rng, Budget(budget_s, moves, MOVES), start or best.schedule)
     alone = track.annealing(ALONE)
     per_task = track.expected_moves(alone) / best.instance.n_tasks
-    track.iterate_lists()
+    if per_task < FEW:
+        track.iterate_lists(MORE_LISTS, again=True)
+        track.run(alone, 1.0)
+        return
+    track.iterate_lists(LISTS, again=False)
     if per_task < MANY:
-        if per_task >= FEW:
-            track.run(track.descents(), OPENING)
+        track.run(track.descents(), OPENING)
         track.run(alone, 1.0)
         return
     runners = track.entrants()
@@ -151,17 +156,26 @@ class _Track:
         self._offer(entrant.name)
         return self._budget.evaluations / max(self._budget.progress, 1e-9)
 
-    def iterate_lists(self) -> None:
-        """List schedules that learn from each other, until too many follow the shortest one."""
+    def iterate_lists(self, share: float, *, again: bool) -> None:
+        """A series of list schedules, until too many follow the shortest one.
+
+        Args:
+            share: most of the budget.
+            again: then begin another series, with other draws, until the share is used up.
+        """
         instance, budget = self._best.instance, self._budget
         series = ListSeries(instance, self._rng, insertion=True)
-        end, shortest, in_vain = budget.progress + LISTS, math.inf, 0
+        end, shortest, in_vain = budget.progress + share, math.inf, 0
         while (
             self.open
             and budget.progress < end
-            and in_vain < IN_VAIN
             and self._best.left_s > SERIES_COST * self._best.list_s
         ):
+            if in_vain == IN_VAIN:
+                if not again:
+                    break
+                series = ListSeries(instance, self._rng, insertion=True)
+                shortest, in_vain = math.inf, 0
             schedule = series.next()
             budget.evaluations += math.ceil(MOVES_PER_LIST * instance.n_tasks)
             in_vain = 0 if schedule.makespan < shortest else in_vain + 1

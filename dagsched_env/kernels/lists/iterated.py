@@ -3,12 +3,13 @@
 import numpy as np
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
+from dagsched_env.kernels.graph.communication import communication
 from dagsched_env.kernels.graph.ranks import order_by_rank
 from dagsched_env.kernels.jit import kernel
 from dagsched_env.kernels.lists.fixed_order import schedule_with_costs_to_go
 from dagsched_env.kernels.lists.orders import ready_order
 
-__all__ = ["learn_from", "priced_list"]
+__all__ = ["learn_from", "learn_urgency", "priced_list"]
 
 
 @kernel
@@ -76,3 +77,54 @@ def learn_from(
         rank[t] += rank_step * (level[t] - rank[t])
         for q in range(p):
             costs_to_go[t, q] += cost_step * (to_go[q] - costs_to_go[t, q])
+
+
+@kernel
+def learn_urgency(
+    g: InstanceArrays,
+    processor: Ints,
+    start: Floats,
+    finish: Floats,
+    urgency: Floats,
+    step: float,
+    slack: float,
+    decay: float,
+) -> None:
+    """Make the tasks more urgent whose wait for their processor lengthens a schedule.
+
+    Those that start as soon as the task before them on their processor ends, and lie on a path
+    nearly as long as the makespan. Paths lead over edges and from each task to the next one on its
+    processor. It is the blame of squeaky wheel optimisation (Joslin, Clements 1999, J. Artificial
+    Intelligence Research 10).
+
+    Args:
+        g: the problem.
+        processor: ``[n]`` of the schedule.
+        start: ``[n]`` of the schedule (time).
+        finish: ``[n]`` of the schedule (time).
+        urgency: ``[n]`` (time); changed.
+        step: what these tasks gain, as a share of the makespan.
+        slack: by how much less than the makespan a path may be, as a share of it.
+        decay: factor on the urgency of before, in [0, 1].
+    """
+    n, p = g.comp.shape
+    makespan = finish.max()
+    order = g.topo[np.argsort(start[g.topo], kind="mergesort")]
+    level, next_level = np.empty(n), np.zeros(p)
+    for i in range(n - 1, -1, -1):
+        t = order[i]
+        q = processor[t]
+        behind = next_level[q]
+        for e in range(g.succ_ptr[t], g.succ_ptr[t + 1]):
+            v = g.succ_task[e]
+            sent = communication(g, g.succ_data[e], q, processor[v])
+            behind = max(behind, sent + level[v])
+        level[t] = next_level[q] = g.comp[t, q] + behind
+    last_finish = np.full(p, -1.0)
+    for t in order:
+        q = processor[t]
+        urgency[t] *= decay
+        waits = start[t] == last_finish[q]
+        if waits and start[t] + level[t] > (1.0 - slack) * makespan:
+            urgency[t] += step * makespan
+        last_finish[q] = finish[t]

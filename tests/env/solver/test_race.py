@@ -15,7 +15,7 @@ from dagsched_env.schedulers.anytime import Budget
 from dagsched_env.schedulers.iterated_lists import ListSeries
 from dagsched_env.solver import Best
 from dagsched_env.solver import race as racing
-from dagsched_env.solver.race import FEW, IN_VAIN, race
+from dagsched_env.solver.race import FEW, IN_VAIN, MORE_LISTS, MOVES_PER_LIST, race
 from dagsched_env.solver.threads import race_in_threads
 from helpers.small_runs import problem
 
@@ -133,6 +133,32 @@ def test_lists_that_learn_come_first_and_end_when_they_no_longer_pay(
     assert made == []
 
 
+def test_on_a_large_problem_one_series_of_lists_follows_the_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = list[list[float]]()
+    beginning, following = ListSeries.__init__, ListSeries.next
+
+    def begins(series: ListSeries, *args: Any, **options: Any) -> None:
+        made.append([])
+        beginning(series, *args, **options)
+
+    def follows(series: ListSeries) -> Schedule:
+        schedule = following(series)
+        made[-1].append(schedule.makespan)
+        return schedule
+
+    monkeypatch.setattr(ListSeries, "__init__", begins)
+    monkeypatch.setattr(ListSeries, "next", follows)
+    instance = problem(300, 8)
+    race(begin(instance), np.random.default_rng(0), None, (FEW - 1) * 300)
+    assert len(made) > 2
+    for lengths in made[:-1]:
+        assert len(lengths) == int(np.argmin(lengths)) + 1 + IN_VAIN
+    lists = sum(len(lengths) for lengths in made)
+    assert lists * MOVES_PER_LIST == pytest.approx(MORE_LISTS * (FEW - 1), rel=0.1)
+
+
 def test_each_entrant_finds_shorter_schedules() -> None:
     """On the graphs where it was missing: communication is dear, or there are many equal tasks."""
     instance = suites.instance("structured", "gaussian-10-p16-ccr5")
@@ -176,8 +202,9 @@ def test_all_races_run_at_once_and_the_shortest_schedule_wins() -> None:
     assert together.schedule.makespan == min(alone)
 
 
-def test_a_race_that_reaches_a_lower_bound_ends_all() -> None:
+def test_a_race_that_reaches_a_lower_bound_ends_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """Six tasks that HEFT spreads over two processors unevenly."""
+    monkeypatch.setattr(racing, "LISTS", 0.0)
     costs = [2.0, 7.0, 5.0, 6.0, 4.0, 4.0]
     instance = Instance([[cost, cost] for cost in costs], [], [])
     best = begin(instance)
