@@ -8,6 +8,7 @@ In reading order:
 - ``scoring``: the pairs worth scoring, their features and logits
 - ``rollout``: schedules drawn by the policy, with the gradient of their log-probability
 - ``prior``: the policy as the prior of a tree search
+- ``learnt``: a context that learns from the schedules made with it
 - ``fast``: ``FastPolicy``, for everybody who is no kernel
 - ``agent``: the policy as an agent of ``DAGSched-v0``
 - ``files``: its weights in a file

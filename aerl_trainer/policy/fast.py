@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from aerl_trainer.policy.context import policy_context
+from aerl_trainer.policy.context import PolicyContext, policy_context
+from aerl_trainer.policy.learnt import LearntContext
 from aerl_trainer.policy.rollout import (
     GREEDY,
     draw,
@@ -101,11 +102,14 @@ class FastPolicy:
         *,
         budget_s: float | None = None,
     ) -> Schedule:
-        """The shortest of the greedy schedule and k that are sampled at temperature ``VARIETY``.
+        """The shortest of the greedy schedule and k others.
+
+        Half of these are sampled at temperature ``VARIETY``; the others at temperature 1, each with
+        what the ones before have taught about ranks and costs to go (``policy.learnt``).
 
         Args:
             instance: the problem.
-            k: schedules to sample, ≥ 1.
+            k: schedules beside the greedy one, ≥ 1.
             rng: of the samples.
             budget_s: begin no more samples after this time; the greedy schedule is always made.
         """
@@ -113,15 +117,21 @@ class FastPolicy:
         end = math.inf if budget_s is None else started + budget_s
         best, varied = self.schedule(instance), self.softened(VARIETY)
         passes_per_s = 1.0 / (time.perf_counter() - started)
+        learnt = LearntContext(instance)
+        learnt.learn(best)
         drawn = 0
         while drawn < k and (left_s := end - time.perf_counter()) > 0.0:
             count = int(min(AT_ONCE, k - drawn, max(passes_per_s * left_s, 1)))
             drawn += count
-            uniforms = rng.random((count, instance.n_tasks))
-            makespans = varied._roll_out(instance, uniforms, gradients=False).makespans
+            learning, independent = np.split(rng.random((count, instance.n_tasks)), [count // 2])
+            for row in learning:
+                schedule = self._schedule(instance, row, learnt.now())
+                learnt.learn(schedule)
+                best = min(best, schedule, key=lambda made: made.makespan)
+            makespans = varied._roll_out(instance, independent, gradients=False).makespans
             shortest = int(np.argmin(makespans))
             if makespans[shortest] < best.makespan:
-                best = varied._schedule(instance, uniforms[shortest])
+                best = varied._schedule(instance, independent[shortest])
         return best
 
     def softened(self, temperature: float) -> "FastPolicy":
@@ -197,19 +207,28 @@ class FastPolicy:
         workspace: PolicyWorkspace = self._local.workspace
         return workspace
 
-    def _schedule(self, instance: Instance, uniforms: Floats) -> Schedule:
+    def _schedule(
+        self, instance: Instance, uniforms: Floats, context: PolicyContext | None = None
+    ) -> Schedule:
         """What one rollout makes of ``uniforms [n]``."""
-        self._roll_out(instance, uniforms[np.newaxis], gradients=False)
+        self._roll_out(instance, uniforms[np.newaxis], gradients=False, context=context)
         s = self._workspace(instance).state
         return Schedule(s.processor, s.start, s.finish, algorithm="fast_policy")
 
-    def _roll_out(self, instance: Instance, uniforms: Floats, *, gradients: bool) -> RankGroup:
+    def _roll_out(
+        self,
+        instance: Instance,
+        uniforms: Floats,
+        *,
+        gradients: bool,
+        context: PolicyContext | None = None,
+    ) -> RankGroup:
         k = uniforms.shape[0]
         group = RankGroup(
             np.empty(k),
             np.empty((k, instance.n_tasks), dtype=np.int64),
             np.empty((k if gradients else 0, N_WEIGHTS), dtype=np.float32),
         )
-        f, w = policy_context(instance), self._workspace(instance)
+        f, w = context or policy_context(instance), self._workspace(instance)
         roll_out_group(f, w, self.weights, uniforms, *group)
         return group

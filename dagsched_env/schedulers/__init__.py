@@ -35,6 +35,7 @@ Modules in reading order; those that search come last:
 - ``random_order``: uniformly random legal placements, the control;
 - ``anytime``: budget, incumbent and trace of the searches;
 - ``noisy_heft``: the best of many HEFT schedules with noise on the ranks;
+- ``estimates``: ranks and costs to go that learn from schedules;
 - ``iterated_lists``: list schedules that learn from each other;
 - ``simulated_annealing``: simulated annealing, with one chain or several;
 - ``hill_climbing``: descents with restarts;

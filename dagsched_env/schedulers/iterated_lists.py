@@ -22,13 +22,10 @@ from dagsched_env.schedulers.anytime import (
     execution_order,
     generator,
 )
+from dagsched_env.schedulers.estimates import Estimates
 
 __all__ = ["ListSeries", "iterated_lists"]
 
-RANK_STEP, COST_STEP = 0.3, 0.05
-"""Shares of each schedule in ranks and in costs to go; chosen in benchmarks/SEARCH_NOTES.md."""
-URGENCY_STEP, SLACK, DECAY = 0.05, 0.01, 0.97
-"""Of ``learn_urgency``; the step is for one task, and falls with the root of their number."""
 FIRST_PRICE = 0.25
 LEAST_PRICE, HIGHEST_PRICE = 0.01, 10.0
 SPREAD = 0.5
@@ -50,26 +47,21 @@ class ListSeries:
         self._instance = instance
         self._rng = rng
         self._insertion = insertion
-        self._rank = cost_tables.mean_over_eligible(instance.arrays, instance.oct)
-        self._costs_to_go = instance.oct.copy()
-        self._urgency = np.zeros(instance.n_tasks)
+        rank = cost_tables.mean_over_eligible(instance.arrays, instance.oct)
+        self._estimates = Estimates(instance, rank)
         self._price = FIRST_PRICE
         self._to_reach = math.inf
 
     def next(self) -> Schedule:
         """The next schedule of the series."""
-        arrays = self._instance.arrays
+        learnt = self._estimates
         drawn = self._price * math.exp(SPREAD * self._rng.standard_normal())
         price = min(max(drawn, LEAST_PRICE), HIGHEST_PRICE)
         made = iterated.priced_list(
-            arrays, self._rank + self._urgency, self._costs_to_go, price, self._insertion
+            self._instance.arrays, learnt.rank, learnt.costs_to_go, price, self._insertion
         )
         schedule = Schedule.adopt(*made)
-        iterated.learn_from(
-            arrays, schedule.processor, self._rank, self._costs_to_go, RANK_STEP, COST_STEP
-        )
-        step = URGENCY_STEP / math.sqrt(self._instance.n_tasks)
-        iterated.learn_urgency(arrays, *made, self._urgency, step, SLACK, DECAY)
+        learnt.learn(schedule)
         if schedule.makespan <= self._to_reach:
             self._price, self._to_reach = price, schedule.makespan
         else:

@@ -16,15 +16,18 @@ from dagsched_env.kernels.arrays import Floats, Ints
 from dagsched_env.kernels.lists import iterated
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import iterated_lists, noisy_heft, peft
-from dagsched_env.schedulers.iterated_lists import (
+from dagsched_env.schedulers.estimates import (
     COST_STEP,
     DECAY,
-    FIRST_PRICE,
-    HIGHEST_PRICE,
-    LEAST_PRICE,
     RANK_STEP,
     SLACK,
     URGENCY_STEP,
+    Estimates,
+)
+from dagsched_env.schedulers.iterated_lists import (
+    FIRST_PRICE,
+    HIGHEST_PRICE,
+    LEAST_PRICE,
     ListSeries,
 )
 from helpers.candidates import medium_instance
@@ -207,7 +210,7 @@ def test_urgency_pays(monkeypatch: pytest.MonkeyPatch) -> None:
         instance = suites.instance("train", name)
         lengths = []
         for step in (URGENCY_STEP, 0.0):
-            monkeypatch.setattr(sys.modules[ListSeries.__module__], "URGENCY_STEP", step)
+            monkeypatch.setattr(sys.modules[Estimates.__module__], "URGENCY_STEP", step)
             lengths.append(iterated_lists(instance, max_evaluations=60, seed=seed).makespan)
         ratios.append(lengths[0] / lengths[1])
     assert len(ratios) == 80
