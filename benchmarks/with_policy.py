@@ -1,15 +1,17 @@
 """What a policy is worth to ``solve`` at equal time, and how much there is to gain.
 
     python benchmarks/with_policy.py [--rows NAME …] [--budgets 0.1 1] [--count 40] [--seeds 2]
-        [--graphs 777] [--best-s 0] [--cpu-time]
+        [--graphs 777] [--best-s 0] [--cpu-time] [--auto]
 
 Each row is a set of problems with the policy that ``solve`` gets: a family with the shipped policy
-of its own, ``many`` (Topcuoglu graphs with 8 to 16 processors) and a suite with the one that it
-chooses (``auto``). The columns are means over the problems of makespans with the policy over those
-without one (± standard error), the share of solves in which the policy was found to help, and, with
-``--best-s``, makespans without and with it over the shortest that anything here found, one more run
-of so many seconds each included. ``--cpu-time`` counts budgets in CPU time of this process, for a
-machine that does other work. ``--graphs`` is the seed of the problems of families.
+of its own, first small graphs, then large ones (the number of tasks is in the name); ``many``
+(Topcuoglu graphs with 8 to 16 processors) and suites with the one that it chooses (``auto``). With
+``--auto`` it chooses everywhere. The columns are means over the problems of makespans with the
+policy over those without one (± standard error), the share of solves in which the policy was found
+to help, and, with ``--best-s``, makespans without and with it over the shortest that anything here
+found, one more run of so many seconds each included. ``--cpu-time`` counts budgets in CPU time of
+this process, for a machine that does other work. ``--graphs`` is the seed of the problems of
+families.
 """
 
 import argparse
@@ -25,9 +27,19 @@ from dagsched_env import Instance, suites
 from dagsched_env.sources import resolve_source
 
 AUTO = "auto"
-MANY = "family:topcuoglu?tasks=100&processors=8..16&ccr=0.5,1,2,5"
+LARGE = {
+    "laplace_144": ("laplace", "laplace?size=12&processors=8&ccr=2,5"),
+    "stencil_144": ("stencil", "stencil?width=12&steps=12&processors=8&ccr=2,5"),
+    "gaussian_209": ("gaussian_elimination", "gaussian_elimination?size=20&processors=8&ccr=2,5"),
+    "out_tree_127": ("out_tree", "out_tree?levels=7&degree=2&processors=8&ccr=2,5,10"),
+    "in_tree_127": ("in_tree", "in_tree?levels=7&degree=2&processors=8&ccr=2,5,10"),
+    "fft_223": ("fft", "fft?points=32&processors=8&ccr=2,5"),
+    "lu_204": ("factorizations", "lu?tiles=8&platform=cpu_gpu&cpus=6&gpus=2&ccr=0.5,1,2"),
+    "many": (AUTO, "topcuoglu?tasks=100&processors=8..16&ccr=0.5,1,2,5"),
+}
+"""Row → policy and family."""
 SUITES = ("heldout", "test", "valid", "structured", "workflows", "jobshop")
-ROWS = (*FAMILIES, "many", *SUITES)
+ROWS = (*FAMILIES, *LARGE, *SUITES)
 UNSEEN = 777
 """Seed of graphs on which nothing is tuned."""
 
@@ -37,7 +49,7 @@ def problems(row: str, count: int, graphs: int) -> list[Instance]:
     if row in SUITES:
         whole = list(suites.load(row))
         return whole[:: max(1, len(whole) // count)][:count]
-    draw = resolve_source(FAMILIES.get(row, MANY))
+    draw = resolve_source(FAMILIES[row] if row in FAMILIES else f"family:{LARGE[row][1]}")
     return [draw(np.random.default_rng([graphs, i])) for i in range(count)]
 
 
@@ -53,10 +65,14 @@ def mean_error(values: NDArray[np.float64]) -> str:
 
 
 def measure(
-    row: str, instances: list[Instance], budgets: list[float], seeds: int, best_s: float
+    row: str,
+    checkpoint: str,
+    instances: list[Instance],
+    budgets: list[float],
+    seeds: int,
+    best_s: float,
 ) -> None:
     """Print the lines of a row, a budget each."""
-    checkpoint = row if row in FAMILIES else AUTO
     found: dict[float, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
     shares: dict[float, float] = {}
     best = np.full(len(instances), np.inf)
@@ -89,6 +105,7 @@ def main() -> None:
     parser.add_argument("--graphs", type=int, default=UNSEEN, metavar="SEED")
     parser.add_argument("--best-s", type=float, default=0.0)
     parser.add_argument("--cpu-time", action="store_true")
+    parser.add_argument("--auto", action="store_true")
     arguments = parser.parse_args()
     if arguments.cpu_time:
         time.perf_counter = time.process_time
@@ -98,8 +115,15 @@ def main() -> None:
     print("| " + " | ".join(columns) + " |")
     print("|---|" + "---:|" * (len(columns) - 1))
     for row in arguments.rows:
-        instances = problems(row, arguments.count, arguments.graphs)
-        measure(row, instances, arguments.budgets, arguments.seeds, arguments.best_s)
+        own = row if row in FAMILIES else LARGE[row][0] if row in LARGE else AUTO
+        measure(
+            row,
+            AUTO if arguments.auto else own,
+            problems(row, arguments.count, arguments.graphs),
+            arguments.budgets,
+            arguments.seeds,
+            arguments.best_s,
+        )
 
 
 if __name__ == "__main__":

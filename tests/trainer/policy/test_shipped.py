@@ -19,16 +19,15 @@ from dagsched_env.schedulers import best_of_portfolio, heft
 from dagsched_env.sources import resolve_source
 from helpers.small_runs import problem
 
-OTHERS = {
-    *("cholesky", "epigenomics", "fft", "gaussian_elimination", "in_tree", "montage"),
-    "many_processors",
-}
 GAUSSIAN = "family:gaussian_elimination?size=8&processors=8&ccr=3"
 
 
 def test_there_are_a_default_and_those_of_special_problems() -> None:
     assert shipped_names()[0] == "default"
-    assert set(shipped_names()) == OTHERS | {"default"}
+    assert {f"{name}{SUFFIX}" for name in shipped_names()} == {
+        path.name for path in FOLDER.glob(f"*{SUFFIX}")
+    }
+    assert len(set(shipped_names())) == len(shipped_names())
     assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 2**20
 
 
