@@ -29,10 +29,14 @@ __all__ = ["SolveResult", "solve"]
 DEFAULT_SIMULATIONS = 10_000
 AUTO = "auto"
 """The checkpoint that is chosen among the shipped ones."""
-CHOICE_SHARE, SAMPLES_SHARE = 0.05, 0.3
-"""Most of a time budget that the choice of a policy and its samples take."""
-SEARCH_SHARE, GUIDED_SHARE = 0.05, 0.2
-"""Of a time budget, without and with a policy that helps; the rest goes to the race."""
+CHOICE_SHARE = 0.05
+"""Most of a time budget that the choice of a policy takes."""
+AHEAD = 0.96
+"""A policy is ahead if one pass of it is shorter than the best list schedule by this factor."""
+SAMPLES_SHARE, SAMPLES_SHARE_AHEAD = 0.1, 0.3
+"""Most of a time budget that the samples of a policy take, of one that is ahead."""
+SEARCH_SHARE, SEARCH_SHARE_AHEAD = 0.05, 0.2
+"""Of a time budget, that of the tree; the rest goes to the race."""
 MOVES_PER_SIMULATION = 20
 """Annealing moves where simulations are the budget: about a third of their time."""
 PASS_COST, SIMULATION_COST = 25, 20
@@ -74,8 +78,8 @@ def solve(
     """Search for a short schedule; never worse than a list schedule for which there is time.
 
     It is ``dagsched_env.solver.solve`` with a policy's samples and a tree search after the list
-    schedules: of a time budget the search has a twentieth, or a fifth where the policy helps;
-    otherwise each simulation is worth 20 moves of the race that follows. Several actors race
+    schedules: of a time budget the search has a twentieth, or a fifth where the policy is far
+    ahead; otherwise each simulation is worth 20 moves of the race that follows. Several actors race
     on one core each: for the time that is left, or for an equal part of the moves, so that the
     work is that of one actor.
     A search that proves its schedule optimal ends at once, and so does Ctrl-C: the result is the
@@ -115,13 +119,12 @@ def solve(
     best = Best(
         instance, budget_s=budget_s, target=target, patience_s=patience_s, callback=callback
     )
-    name, found = None, None
+    name, found, share = None, None, SEARCH_SHARE
     try:
         run_list_schedulers(best)
         if policy or checkpoint == AUTO:
             given = "as given" if isinstance(checkpoint, Policy) else str(checkpoint)
-            name, policy = _consult(best, policy, given, seed)
-        share = SEARCH_SHARE if policy is None else GUIDED_SHARE
+            name, policy, share = _consult(best, policy, given, seed)
         clock = _Clock(best, share if anneal else 1.0)
         batch_size = clock.budget_s / (BATCHES * SIMULATION_COST * best.list_s)
         if best.over is None and batch_size >= 1 / BATCHES:
@@ -177,7 +180,7 @@ def _given(checkpoint: str | Path | Policy | None) -> Policy | None:
 
 def _consult(
     best: Best, policy: Policy | None, name: str, seed: int
-) -> tuple[str | None, Policy | None]:
+) -> tuple[str | None, Policy | None, float]:
     """Offer schedules of a policy.
 
     Args:
@@ -187,17 +190,25 @@ def _consult(
         seed: of the samples.
 
     Returns:
-        The policy and its name, if it has found something shorter; else nothing.
+        The policy and its name, if it has found something shorter, else nothing; the share of the
+        time that the tree search has.
     """
+    nothing = None, None, SEARCH_SHARE
     if best.over or PASS_COST * best.list_s > PASS_SHARE * best.left_s:
-        return None, None
+        return nothing
     shortest, started = best.schedule.makespan, best.elapsed_s
     if policy is None:
         name, policy = _choose_shipped(best)
+    else:
+        best.offer(policy.fast.schedule(best.instance), "policy")
     pass_s = best.elapsed_s - started
-    if best.over is None and pass_s <= SAMPLES_SHARE * best.left_s:
-        best.offer(_sample(best.instance, policy, best.left_s, seed), "policy")
-    return (name, policy) if best.schedule.makespan < shortest else (None, None)
+    ahead = best.schedule.makespan < AHEAD * shortest
+    samples_s = (SAMPLES_SHARE_AHEAD if ahead else SAMPLES_SHARE) * best.left_s
+    if best.over is None and pass_s <= samples_s:
+        best.offer(_sample(best.instance, policy, samples_s, seed), "policy")
+    if best.schedule.makespan >= shortest:
+        return nothing
+    return name, policy, SEARCH_SHARE_AHEAD if ahead else SEARCH_SHARE
 
 
 def _choose_shipped(best: Best) -> tuple[str, Policy]:
@@ -214,13 +225,13 @@ def _choose_shipped(best: Best) -> tuple[str, Policy]:
     return chosen, load_policy(chosen)
 
 
-def _sample(instance: Instance, policy: Policy, left_s: float, seed: int) -> Schedule:
+def _sample(instance: Instance, policy: Policy, budget_s: float, seed: int) -> Schedule:
     """The best of the policy's greedy schedule and its samples, for which there is time."""
     return policy.fast.best_of(
         instance,
         SAMPLES,
         generator(seed, "samples"),
-        budget_s=None if left_s == math.inf else SAMPLES_SHARE * left_s,
+        budget_s=None if budget_s == math.inf else budget_s,
     )
 
 
