@@ -31,9 +31,12 @@ class LearntContext:
     def now(self) -> PolicyContext:
         """For the next schedule."""
         first, learnt = policy_context(self._instance), self._estimates
+        rank, costs_to_go = learnt.rank, learnt.costs_to_go.view()
+        for array in (rank, costs_to_go):  # as in the first context: the same compiled kernels
+            array.flags.writeable = False
         return first._replace(
-            c=first.c._replace(rank_u=learnt.rank, oct=learnt.costs_to_go),
-            through=self._instance.comp + learnt.costs_to_go,
+            c=first.c._replace(rank_u=rank, oct=costs_to_go),
+            through=self._instance.comp + costs_to_go,
         )
 
     def learn(self, schedule: Schedule) -> None:
