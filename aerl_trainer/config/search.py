@@ -40,6 +40,9 @@ class SearchConfig:
     rollout: Literal["policy", "list", "none"] = "policy"
     """Who completes a leaf at random: the fast policy, list scheduling with noise, or nobody; then
     only terminal leaves give schedules."""
+    policy_rollouts: float = 1.0
+    """Share of the leaves that the fast policy completes with rollout "policy"; the others are
+    completed by list scheduling with noise, which takes a fraction of the time."""
     prior: Literal["policy", "hand", "none"] = "policy"
     """Prior of the actions: the fast policy where a job has one and no network, else the hand-made
     one; always the hand-made one; or none: the logits of the network alone decide, and what
@@ -79,7 +82,8 @@ class SearchConfig:
         require(self.cap_factor >= 1, "search.cap_factor must be at least 1")
         require(self.c_puct >= 0, "search.c_puct must not be negative")
         require(self.c_puct_base > 0, "search.c_puct_base must be positive")
-        for name in ("best_weight", "rollout_weight", "rollout_weight_end", "noise_fraction"):
+        shares = ("best_weight", "policy_rollouts", "rollout_weight", "rollout_weight_end")
+        for name in (*shares, "noise_fraction"):
             require(0 <= getattr(self, name) <= 1, f"search.{name} must lie in [0, 1]")
         require(
             self.rollout in ("policy", "list", "none"),
@@ -121,7 +125,8 @@ class SearchConfig:
         A subtree is worth the best schedule in it. The budget alone ends the search, unless it
         proves its best schedule: no action is dropped beyond ``max_children`` but those that a
         bound rules out. In the second half a growing prefix of the best schedule is fixed.
-        Whatever a network was trained for, the makespan counts, and leaves are completed.
+        Whatever a network was trained for, the makespan counts, and leaves are completed: half of
+        them by list scheduling, so that in the same time there are more of them.
         """
         return dataclasses.replace(
             self,
@@ -133,6 +138,7 @@ class SearchConfig:
             prune=True,
             fix_every=10,
             rollout="policy" if self.rollout == "none" else self.rollout,
+            policy_rollouts=0.5,
             backup="return",
             value_target="return",
         )

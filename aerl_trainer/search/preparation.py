@@ -52,7 +52,8 @@ class Guide(NamedTuple):
     prior_temperature: float
     """By which the logits of the fast policy are divided, > 0."""
     rollout: int
-    """One of the above; with NOBODY only terminal leaves have a schedule."""
+    """One of the above, for all leaves or for most; with NOBODY only terminal leaves have a
+    schedule."""
     normals: Floats
     """Standard normals, for rollouts by list scheduling."""
     uniforms: Floats
@@ -83,6 +84,7 @@ def prepare_leaves(
     w: LeafWorkspace,
     leaves: LeafBatch,
     offsets: npt.NDArray[np.int64],
+    rollouts: Ints,
     features: bool,
 ) -> None:
     """Rebuild, encode, bound and complete the leaf of each entry of an actor's journal.
@@ -96,13 +98,14 @@ def prepare_leaves(
         leaves: out: encoded states, pruning bounds and makespans of the rollouts.
         offsets: ``[leaves in the journal]`` where the random numbers of each rollout begin:
             ``n + n * p`` normals or ``n`` uniforms.
+        rollouts: ``[leaves in the journal]`` who completes each: one of the above.
         features: as of ``encode_state``.
     """
     w.best.totals[MAKESPAN] = np.inf
     for b in range(offsets.shape[0]):
         _rebuild(problem.encoding, t, t.journal_edge[actor, b], w.encoding.state, w.path)
         _describe(problem, guide, w.encoding, leaves, b, features)
-        _complete(problem, guide, w, leaves, b, offsets[b])
+        _complete(problem, guide, w, leaves, b, offsets[b], rollouts[b])
 
 
 @borrowing
@@ -150,7 +153,13 @@ def _describe(
 
 @borrowing
 def _complete(
-    problem: SearchProblem, guide: Guide, w: LeafWorkspace, leaves: LeafBatch, b: int, first: int
+    problem: SearchProblem,
+    guide: Guide,
+    w: LeafWorkspace,
+    leaves: LeafBatch,
+    b: int,
+    first: int,
+    rollout: int,
 ) -> None:
     """Complete the state of leaf ``b`` by a rollout, and keep its schedule if it is the best.
 
@@ -159,7 +168,7 @@ def _complete(
     c, s, completion = problem.encoding, w.encoding.state, w.encoding.completion
     n, p = c.g.comp.shape
     copy_state(s, completion)
-    if guide.rollout == POLICY:
+    if rollout == POLICY:
         makespan = roll_out(
             guide.context,
             guide.workspace,
@@ -168,7 +177,7 @@ def _complete(
             guide.uniforms[first : first + n],
             guide.workspace.no_gradient,
         )
-    elif guide.rollout == CLASSIC:
+    elif rollout == CLASSIC:
         draws = guide.normals[first : first + n + n * p]
         makespan = complete(
             c.g, completion, c.rank_u, c.oct, problem.rollout_sigma, draws, INSERTION

@@ -28,7 +28,7 @@ from aerl_trainer.search.simulation import expand_and_back_up, gather
 from aerl_trainer.search.tree import NO_EDGE, TreeArrays
 from aerl_trainer.seeding import generator
 from dagsched_env.errors import DAGSchedError
-from dagsched_env.kernels.arrays import MAKESPAN, Floats
+from dagsched_env.kernels.arrays import MAKESPAN, Floats, Ints
 
 __all__ = ["SearchWorker"]
 
@@ -133,6 +133,7 @@ class SearchWorker:
             self._workspace,
             leaves,
             offsets,
+            self._rollouts(count),
             # Without a network v is the list completion, which is encoded with the features.
             self._network or rollout_weight < 1.0 or config.backup == "value",
         )
@@ -152,6 +153,16 @@ class SearchWorker:
                 "the network answers with numbers that are not finite: train it with a lower "
                 "learner.learning_rate"
             )
+
+    def _rollouts(self, count: int) -> Ints:
+        """Who completes each leaf of the mini-batch, the root as the guide says."""
+        rollouts = np.full(count, self._guide.rollout)
+        share = self._config.policy_rollouts
+        if self._guide.rollout == POLICY and share < 1.0:
+            rollouts[self._rng.random(count) >= share] = CLASSIC
+            if self._begins_with_root:
+                rollouts[0] = POLICY
+        return rollouts
 
     @property
     def _begins_with_root(self) -> bool:

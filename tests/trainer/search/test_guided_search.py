@@ -1,6 +1,7 @@
 """A search guided by the fast policy: its prior, its rollouts, and what it leaves alone."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,9 @@ from aerl_trainer.policy.scoring import begin, score, take_pairs
 from aerl_trainer.policy.weights import N_WEIGHTS, SCALE, Weights, initial_weights
 from aerl_trainer.policy.workspace import allocate_policy
 from aerl_trainer.records import SearchJob
+from aerl_trainer.search import worker
 from aerl_trainer.search.alone import search_alone
+from aerl_trainer.search.preparation import CLASSIC, POLICY, prepare_leaves
 from aerl_trainer.search.shared_tree import SharedTree
 from aerl_trainer.search.tree import ROOT
 from dagsched_env.generators import TopcuogluGenerator
@@ -77,6 +80,25 @@ def test_the_incumbent_is_a_schedule_of_the_instance(rollout: str) -> None:
         schedule = replay(instance, pairs)
         schedule.validate(instance)
         assert schedule.makespan == pytest.approx(tree.best_makespan, rel=1e-12)
+
+
+@pytest.mark.parametrize(("share", "least", "most"), [(1.0, 1, 1), (0.5, 0.4, 0.6), (0.0, 0, 0.02)])
+def test_list_scheduling_completes_the_other_leaves(
+    share: float, least: float, most: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    completed_by: list[int] = []
+
+    def prepare(*arguments: Any) -> None:
+        completed_by.extend(arguments[7])
+        prepare_leaves(*arguments)
+
+    monkeypatch.setattr(worker, "prepare_leaves", prepare)
+    instance = TopcuogluGenerator(n_tasks=30, n_processors=3)(np.random.default_rng(5))
+    search(dataclasses.replace(CONFIG, budget=400, policy_rollouts=share), some_weights(), instance)
+    assert len(completed_by) >= 400
+    assert set(completed_by) <= {CLASSIC, POLICY}
+    assert completed_by[0] == POLICY  # the root's first one is the greedy schedule
+    assert least <= completed_by.count(POLICY) / len(completed_by) <= most
 
 
 def test_the_hand_made_prior_can_be_kept() -> None:
