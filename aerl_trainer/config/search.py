@@ -42,7 +42,8 @@ class SearchConfig:
     only terminal leaves give schedules."""
     policy_rollouts: float = 1.0
     """Share of the leaves that the fast policy completes with rollout "policy"; the others are
-    completed by list scheduling with noise, which takes a fraction of the time."""
+    completed by list scheduling with noise, which takes a fraction of the time. A search for one
+    schedule rather than data to learn from always has one half."""
     prior: Literal["policy", "hand", "none"] = "policy"
     """Prior of the actions: the fast policy where a job has one and no network, else the hand-made
     one; always the hand-made one; or none: the logits of the network alone decide, and what

@@ -4,6 +4,8 @@ import importlib.util
 import math
 from functools import cache
 
+import numpy as np
+
 from dagsched_env import exact
 from dagsched_env.instance import Instance
 from dagsched_env.solver.best import Best
@@ -12,6 +14,9 @@ __all__ = ["SHARE", "can_prove", "load_cp_sat", "prove"]
 
 MOST_TASKS = 20
 """Larger problems are rarely proved within seconds."""
+MOST_TASKS_IN_PLACE = 100
+"""The same where each task can run on one processor only, as in a job shop: what is left to find is
+an order, which CP-SAT is good at (benchmarks/SEARCH_NOTES.md, "Job shops")."""
 LEAST_S = 0.3
 """With less time CP-SAT hardly begins."""
 SHARE = 0.5
@@ -22,8 +27,9 @@ WORK = 0.2
 
 def can_prove(instance: Instance, left_s: float) -> bool:
     """Whether CP-SAT is installed and promises something in its share of the time."""
+    in_place = np.count_nonzero(np.isfinite(instance.comp)) == instance.n_tasks
     return (
-        instance.n_tasks <= MOST_TASKS
+        instance.n_tasks <= (MOST_TASKS_IN_PLACE if in_place else MOST_TASKS)
         and SHARE * left_s >= LEAST_S
         and importlib.util.find_spec("ortools") is not None
     )

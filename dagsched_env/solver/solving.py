@@ -43,8 +43,8 @@ def solve(
     First come the list schedulers that pay most for their time, and list schedules that learn from
     each other. Then a genetic algorithm, descents from many starts and annealings with several
     settings have short heats, and the best of them the rest of the time. Problems of at most 20
-    tasks leave half of the time to CP-SAT, where it is installed and the time is enough; without
-    any limit it follows for some seconds at most.
+    tasks, and job shops of at most 100, leave half of the time to CP-SAT, where it is installed and
+    the time is enough; without any limit it follows for some seconds at most.
     The solve ends early when a schedule is proved optimal.
     Ctrl-C ends it, too: the result is the best schedule so far.
 
