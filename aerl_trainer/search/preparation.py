@@ -52,8 +52,8 @@ class Guide(NamedTuple):
     prior_temperature: float
     """By which the logits of the fast policy are divided, > 0."""
     rollout: int
-    """One of the above, for all leaves or for most; with NOBODY only terminal leaves have a
-    schedule."""
+    """One of the above: who completes the root, and each leaf that is not left to list scheduling;
+    with NOBODY only terminal leaves have a schedule."""
     normals: Floats
     """Standard normals, for rollouts by list scheduling."""
     uniforms: Floats
