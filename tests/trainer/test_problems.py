@@ -8,7 +8,7 @@ import pytest
 import tomli_w
 
 from aerl_trainer import config as settings
-from aerl_trainer.config import Config, ConfigError, CurriculumConfig, LevelConfig
+from aerl_trainer.config import MIXTURE, Config, ConfigError, CurriculumConfig, LevelConfig
 from aerl_trainer.curriculum import Curriculum
 from aerl_trainer.launch import with_specs
 from aerl_trainer.problems import Problems
@@ -16,6 +16,7 @@ from dagsched_env import io, suites
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.generators import CholeskyGenerator, TopcuogluGenerator
 from dagsched_env.instance import Instance
+from dagsched_env.sources import resolve_source
 
 GRAPHS = (
     LevelConfig(tasks=(10, 20), processors=(3, 4), ccr=(0.5, 2.0), threshold=1.02),
@@ -133,7 +134,15 @@ def test_the_default_is_a_mixture_of_families() -> None:
     found = drawn(problems, 0, 60)
     assert len({(instance.name or "").split("-")[0] for instance in found}) >= 8
     assert {instance.n_processors for instance in found} == set(range(3, 9))
-    assert max(instance.n_tasks for instance in found) <= 64
+
+
+def test_every_family_of_the_default_has_20_to_60_tasks() -> None:
+    rng = np.random.default_rng(2)
+    for spec in MIXTURE:
+        draw = resolve_source(spec)
+        sizes = [draw(rng).n_tasks for _ in range(60)]
+        assert 20 <= min(sizes), spec
+        assert max(sizes) <= 60, spec
 
 
 def test_fewer_than_three_problems_are_reused(files: list[str]) -> None:
