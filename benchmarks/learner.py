@@ -1,66 +1,47 @@
 """Speed of the learner: states per second of whole gradient steps, and where the time goes.
 
-    python benchmarks/learner.py [--trajectories 64] [--steps 10] [--rounds 5]
+    python benchmarks/learner.py [--trajectories 64] [--steps 10] [--rounds 5] [--before CHECKOUT]
 
 Replay holds 90 jobs of 12 trajectories, on random graphs of 20 to 40 tasks. A step samples
 trajectories, rebuilds all their states, runs the network of default size forward and backward, and
 writes the new priorities. One thread; times are those of the processor, and of each the fastest
 round counts. "written with torch" is the same network without its kernels.
+
+With ``--before`` steps of this learner and of that in another checkout take turns in two processes,
+as many as there are rounds, and the median ratio of neighbours is printed. The last learner from
+single states is that of commit 9b013a4 (``git worktree add CHECKOUT 9b013a4``).
 """
 
 import argparse
-import dataclasses
+import os
+import statistics
+import subprocess
+import sys
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from unittest import mock
 
 import numpy as np
 import torch
+from learner_steps import filled_learner
 from timing import best_in_turn
 
-from aerl_trainer.config import Config
 from aerl_trainer.learning.batches import TrainBatch
-from aerl_trainer.learning.experiences import make_experiences
-from aerl_trainer.learning.learner import Learner
 from aerl_trainer.learning.losses import compute_losses
 from aerl_trainer.nn import by_torch, rows
-from aerl_trainer.policy.fast import FastPolicy
-from aerl_trainer.records import Experience, Trajectory
-from dagsched_env.generators import TopcuogluGenerator
+from aerl_trainer.records import Experience
 
-JOBS = 90
-
-
-def draw_job(seed: int, config: Config) -> list[Experience]:
-    """Trajectories that a policy has drawn; to rebuild them takes as long as those of a search."""
-    rng = np.random.default_rng(seed)
-    n, p = int(rng.integers(20, 41)), int(rng.choice([3, 4, 6]))
-    instance = TopcuogluGenerator(n_tasks=n, n_processors=p, ccr=(0.5, 1.0, 2.0, 5.0))(rng)
-    group = FastPolicy().sample(instance, config.search.min_trajectories, rng)
-    trajectories = [
-        Trajectory(
-            actions=np.stack(np.divmod(actions, p), axis=1).astype(np.int32),
-            candidates=(),
-            policies=(),
-            probabilities=np.ones(len(actions)),
-            makespan=makespan,
-        )
-        for actions, makespan in zip(group.actions, group.makespans.tolist(), strict=True)
-    ]
-    return make_experiences(instance, trajectories, config)
+ROOT = Path(__file__).resolve().parent.parent
 
 
 class Measured:
     """A learner with a filled replay, and its parts one by one."""
 
     def __init__(self, trajectories: int, steps: int) -> None:
-        config = Config()
-        settings = dataclasses.replace(config.learner, batch_size=trajectories)
-        self.config = dataclasses.replace(config, learner=settings)
-        self.learner, self._steps = Learner(self.config), steps
-        for seed in range(JOBS):
-            self.learner.add(draw_job(seed, self.config))
+        self.learner, self._steps = filled_learner(trajectories), steps
+        self.config = self.learner.config
         self._rng = np.random.default_rng(0)
         self.states = 0
 
@@ -106,14 +87,49 @@ class Measured:
             return states / (time.process_time() - started)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--trajectories", type=int, default=64)
-    parser.add_argument("--steps", type=int, default=10)
-    parser.add_argument("--rounds", type=int, default=5)
-    arguments = parser.parse_args()
+@contextmanager
+def steps_of(checkout: Path) -> Iterator[Callable[[], float]]:
+    """Single steps of the learner of a checkout, in a process of its own: µs per state."""
+    paths = [str(checkout), os.environ.get("PYTHONPATH", "")]
+    with subprocess.Popen(
+        [sys.executable, str(ROOT / "benchmarks" / "learner_steps.py")],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=checkout,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        source, sink = process.stdout, process.stdin
+        if source.readline() != "ready\n":
+            raise SystemExit(f"{checkout}: its learner does not run here; see above")
+
+        def step() -> float:
+            sink.write("\n")
+            sink.flush()
+            states, seconds = source.readline().split()
+            return 1e6 * float(seconds) / int(states)
+
+        yield step
+        sink.close()
+
+
+def compare(before: Path, rounds: int) -> None:
+    """Print what a state costs there and here, and the ratio."""
+    with steps_of(before) as old, steps_of(ROOT) as new:
+        pairs = [(old(), new()) for _ in range(rounds)]
+    print("            µs/state: median   fastest")
+    for name, times in zip(("before", "now"), zip(*pairs, strict=True), strict=True):
+        print(f"{name:20} {statistics.median(times):9.1f} {min(times):9.1f}")
+    ratios = [there / here for there, here in pairs]
+    print(f"before / now         {statistics.median(ratios):9.1f}")
+
+
+def take_apart(trajectories: int, steps: int, rounds: int) -> None:
+    """Print where the time of a step goes."""
     torch.set_num_threads(1)
-    measured = Measured(arguments.trajectories, arguments.steps)
+    measured = Measured(trajectories, steps)
     actions = {
         "sample and rebuild": measured.build,
         "… and forward": measured.forward,
@@ -124,10 +140,23 @@ def main() -> None:
     for action in actions.values():
         action()  # compiles and allocates
     measures = [lambda action=action: measured.rate(action) for action in actions.values()]
-    rates = best_in_turn(measures, arguments.rounds)
+    rates = best_in_turn(measures, rounds)
     print("                      states/s   µs/state")
     for name, rate in zip(actions, rates, strict=True):
         print(f"{name:20} {rate:9.0f} {1e6 / rate:10.1f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--trajectories", type=int, default=64)
+    parser.add_argument("--steps", type=int, default=10)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--before", type=Path, metavar="CHECKOUT")
+    arguments = parser.parse_args()
+    if arguments.before:
+        compare(arguments.before.resolve(), arguments.rounds)
+    else:
+        take_apart(arguments.trajectories, arguments.steps, arguments.rounds)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from aerl_trainer.config import Config
 from aerl_trainer.learning.adam_state import load_moments, moments
 from aerl_trainer.learning.batches import BatchBuilder
 from aerl_trainer.learning.losses import compute_losses
+from aerl_trainer.learning.memory import keep_freed_memory
 from aerl_trainer.learning.ranking import rank_correlation
 from aerl_trainer.learning.replay import ExperienceReplay
 from aerl_trainer.nn.evaluator import flat_weights
@@ -34,10 +35,11 @@ def make_network(config: Config) -> Network:
 class Learner:
     """Trains the network from prioritised replay.
 
-    ``add`` may be called from another thread than ``step``.
+    ``add`` may be called from another thread than ``step``. The process keeps what a step frees.
     """
 
     def __init__(self, config: Config, device: torch.device | str = "cpu") -> None:
+        keep_freed_memory()
         self.config = config
         self.network = make_network(config).to(device)
         self.replay = ExperienceReplay(config.replay)

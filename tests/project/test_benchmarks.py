@@ -184,6 +184,16 @@ def test_the_learner_is_measured_part_by_part(tmp_path):
     assert len(rows) == 5
 
 
+@pytest.mark.slow
+def test_the_learner_is_compared_with_that_of_another_checkout(tmp_path):
+    printed = printed_by("learner.py", "--before", str(ROOT), "--rounds", "3", cwd=tmp_path)
+    before, now, ratio = re.findall(
+        r"^(?:before|now|before / now) +([\d.]+)", printed, re.MULTILINE
+    )
+    assert 0.2 < float(before) / float(now) < 5.0
+    assert 0.2 < float(ratio) < 5.0
+
+
 @pytest.fixture
 def script(monkeypatch):
     """Imports a module of the benchmarks as a script does."""

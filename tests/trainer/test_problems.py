@@ -141,7 +141,7 @@ def test_every_family_of_the_default_has_20_to_60_tasks() -> None:
     for spec in MIXTURE:
         draw = resolve_source(spec)
         sizes = [draw(rng).n_tasks for _ in range(60)]
-        assert 20 <= min(sizes), spec
+        assert min(sizes) >= 20, spec
         assert max(sizes) <= 60, spec
 
 
