@@ -73,7 +73,7 @@ bounds: $(STAMP) ## run the tests of the kernels with every index checked
 	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR='$(CURDIR)/$(VENV)/bounds' $(BIN)/python -m pytest \
 		-n auto --maxprocesses 4 --dist loadscope -m 'not slow' $(CHECKED)
 
-baseline: $(KERNELS) ## train MaskablePPO on the same problems: MINUTES
+baseline: $(KERNELS) ## train MaskablePPO on graphs like those of the suite heldout: MINUTES
 	@$(BIN)/python -m aerl_trainer.baselines.maskable_ppo $(if $(MINUTES),--minutes '$(MINUTES)')
 
 bench: $(STAMP) $(KERNELS) ## measure speed and quality, then compare all solvers at equal wall time (quick)

@@ -35,7 +35,8 @@ def make_network(config: Config) -> Network:
 class Learner:
     """Trains the network from prioritised replay.
 
-    ``add`` may be called from another thread than ``step``. The process keeps what a step frees.
+    ``add`` may be called from another thread than ``step``. The process keeps what a step frees;
+    in a training for some seconds (``heap``).
     """
 
     def __init__(self, config: Config, device: torch.device | str = "cpu") -> None:
