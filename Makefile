@@ -3,8 +3,13 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+TRAINER := $(VENV)/trainer
 STAMP := $(VENV)/installed
 KERNELS := $(VENV)/kernels
+
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+TRAINING := trainer,plot,exact,formats,compare,workflows,jobshop
+OTHERS := llvm,ray,tsp,human,docs,dev
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
@@ -32,19 +37,24 @@ help: ## list the targets
 	@echo
 	@echo 'for example: make train MINUTES=60 RUN=long; make train RUN=long RESUME=1'
 
-install: $(KERNELS) ## make .venv with everything that constraints.txt pins, and compile the kernels
+install: $(STAMP) $(KERNELS) ## make .venv with everything that constraints.txt pins, and compile the kernels
 
-$(STAMP): setup.cfg pyproject.toml constraints.txt
+$(TRAINER): setup.cfg pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo 'make: Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11' >&2; exit 1; }
 	@echo 'installing into $(VENV); PyTorch alone is some 200 MB'
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		-c constraints.txt -e '.[trainer,plot,exact,formats,compare,workflows,jobshop,llvm,ray,tsp,human,docs,dev]'
+	@$(INSTALL) -e '.[$(TRAINING)]'
+	@touch $@
+
+# What `make train` can do without, so that the first training begins sooner.
+$(STAMP): $(TRAINER)
+	@echo 'installing what tests, documentation and the other examples need'
+	@$(INSTALL) -e '.[$(TRAINING),$(OTHERS)]'
 	@touch $@
 
 # Numba's cache looks at the file of a kernel alone, not at those of the kernels that it calls.
-$(KERNELS): $(STAMP) $(wildcard dagsched_env/kernels/jit.py dagsched_env/kernels/indexing.py) \
+$(KERNELS): $(TRAINER) $(wildcard dagsched_env/kernels/jit.py dagsched_env/kernels/indexing.py) \
 		$(shell grep -rlE '^@(kernel|borrowing|embedded|inlined)' dagsched_env aerl_trainer --include='*.py')
 	@find dagsched_env aerl_trainer -name '*.nb[ic]' -exec rm -f {} +
 	@echo 'compiling the numeric kernels'
@@ -55,7 +65,7 @@ train: $(KERNELS) ## train AERL-DS: MINUTES, RUN (name under runs/), INSTANCES, 
 	@$(BIN)/aerl train $(TRAIN_FLAGS)
 
 # The tests of a file stay together: they share fixtures that train.
-test: $(KERNELS) ## run all tests, on up to four cores
+test: $(STAMP) $(KERNELS) ## run all tests, on up to four cores
 	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadscope
 
 # A kernel with an index outside its array reads or writes some other memory, in silence.
@@ -67,7 +77,7 @@ bounds: $(STAMP) ## run the tests of the kernels with every index checked
 baseline: $(KERNELS) ## train MaskablePPO on graphs like those of the suite heldout: MINUTES
 	@$(BIN)/python -m aerl_trainer.baselines.maskable_ppo $(if $(MINUTES),--minutes '$(MINUTES)')
 
-bench: $(KERNELS) ## measure speed and quality, then compare all solvers at equal wall time (quick)
+bench: $(STAMP) $(KERNELS) ## measure speed and quality, then compare all solvers at equal wall time (quick)
 	@set -e; for name in $(BENCHES); do \
 		echo "benchmarks/$$name.py"; $(BIN)/python "benchmarks/$$name.py"; done
 	@mkdir -p runs/bench; echo 'benchmarks/solvers.py --quick'; $(BIN)/python benchmarks/solvers.py --quick \
@@ -95,4 +105,4 @@ clean: ## remove caches and build products; .venv and runs/ stay
 	@rm -rf build dist site *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache \
 		.import_linter_cache
 	@find . -path ./$(VENV) -prune -o -name __pycache__ -prune -exec rm -rf {} +
-	@rm -f $(STAMP) $(KERNELS)
+	@rm -f $(TRAINER) $(STAMP) $(KERNELS)

@@ -4,8 +4,8 @@ Modules and packages in reading order; each imports only from those before it:
 
 - settings and data: ``config``, ``records`` (what the parts hand to each other), ``seeding``
   (random generators by name), ``interruption`` (signals that end a run), ``heap`` (free memory,
-  given back), ``shared_memory``, ``stored`` (values of a checkpoint, checked), ``replay`` (a buffer
-  sampled by priority);
+  kept or given back), ``shared_memory``, ``stored`` (values of a checkpoint, checked), ``replay``
+  (a buffer sampled by priority);
 - the search: ``encoding`` (what a policy sees), ``policy`` (the fast policy, in kernels),
   ``search`` (the shared tree), ``nn`` (the network);
 - around them: ``checkpoint``, ``problems`` (which problems), ``curriculum`` (and when),

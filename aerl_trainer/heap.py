@@ -1,13 +1,31 @@
-"""Memory that is free, given back to the operating system."""
+"""Memory that is free: kept for the next gradient step, or given back to the operating system."""
 
 import contextlib
 import ctypes
 import threading
 from collections.abc import Iterator
 
-__all__ = ["free_memory_returned"]
+__all__ = ["free_memory_returned", "keep_freed_memory"]
 
 EVERY_S = 5.0
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+"""Of glibc's ``mallopt``."""
+LARGEST = 32 * 2**20
+"""The largest threshold that glibc takes for arrays with pages of their own (bytes)."""
+KEPT = 2**30
+"""Freed bytes at the end of the heap that stay with this process."""
+
+
+def keep_freed_memory() -> None:
+    """Keep what a gradient step frees; the next one needs as much again.
+
+    Else the system would have to clear each page anew. ``free_memory_returned`` gives it back all
+    the same. Does nothing without glibc.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(M_MMAP_THRESHOLD, LARGEST)
+        mallopt(M_TRIM_THRESHOLD, KEPT)
 
 
 @contextlib.contextmanager

@@ -11,6 +11,5 @@ In reading order:
 - ``batches``: all states of sampled experiences as the network's inputs and targets
 - ``losses``: the training loss
 - ``adam_state``: the moments of an optimiser, for checkpoints
-- ``memory``: what a gradient step frees stays for the next one
 - ``learner``: network, optimiser and replay, one gradient step at a time
 """

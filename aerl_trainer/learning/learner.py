@@ -9,10 +9,10 @@ import torch
 from aerl_trainer import seeding
 from aerl_trainer.checkpoint import Checkpoint, take
 from aerl_trainer.config import Config
+from aerl_trainer.heap import keep_freed_memory
 from aerl_trainer.learning.adam_state import load_moments, moments
 from aerl_trainer.learning.batches import BatchBuilder
 from aerl_trainer.learning.losses import compute_losses
-from aerl_trainer.learning.memory import keep_freed_memory
 from aerl_trainer.learning.ranking import rank_correlation
 from aerl_trainer.learning.replay import ExperienceReplay
 from aerl_trainer.nn.evaluator import flat_weights

@@ -258,9 +258,11 @@ def test_every_command_installs_first_where_nothing_is_installed(tmp_path: Path)
         assert "pip install" in result.stdout, target
         assert "-c constraints.txt" in result.stdout, target
     (tmp_path / ".venv").mkdir()
+    (tmp_path / ".venv" / "trainer").touch()
+    assert "pip install" not in run("make", "--dry-run", "train", cwd=tmp_path).stdout
+    assert "pip install" in run("make", "--dry-run", "test", cwd=tmp_path).stdout
     (tmp_path / ".venv" / "installed").touch()
-    up_to_date = run("make", "--dry-run", "install", cwd=tmp_path)
-    assert "pip" not in up_to_date.stdout
+    assert "pip install" not in run("make", "--dry-run", "install", cwd=tmp_path).stdout
 
 
 def test_continuous_integration_runs_every_check() -> None:

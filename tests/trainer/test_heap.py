@@ -1,4 +1,4 @@
-"""Free memory goes back to the operating system while a process works."""
+"""Free memory stays for the next step, or goes back to the operating system."""
 
 import platform
 import subprocess
@@ -29,6 +29,25 @@ with manager:
     print(resident_mib() - before)
 """
 
+STEPS = """
+import resource, sys
+import numpy as np
+from aerl_trainer.heap import keep_freed_memory
+
+if sys.argv[1] == "kept":
+    keep_freed_memory()
+
+def step():
+    arrays = [np.full(2**20, 1.0) for _ in range(6)]
+
+for _ in range(3):
+    step()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(10):
+    step()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="malloc_trim is of glibc")
 def test_free_pages_between_blocks_in_use_are_given_back() -> None:
@@ -38,3 +57,13 @@ def test_free_pages_between_blocks_in_use_are_given_back() -> None:
     }
     assert grown["kept"] > 100.0  # 160 MiB were freed, and stayed
     assert grown["returned"] < 30.0
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="mallopt is of glibc")
+def test_pages_that_are_kept_are_not_cleared_again() -> None:
+    faults = {}
+    for mode in ("kept", "given back"):
+        command = [sys.executable, "-c", STEPS, mode]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        faults[mode] = int(done.stdout)
+    assert faults["kept"] < 0.01 * faults["given back"]
