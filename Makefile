@@ -42,7 +42,7 @@ install: $(STAMP) $(KERNELS) ## make .venv with everything that constraints.txt 
 $(TRAINER): setup.cfg pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo 'make: Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11' >&2; exit 1; }
-	@echo 'installing into $(VENV); PyTorch alone is some 200 MB'
+	@echo 'installing into $(VENV); PyTorch alone is some 200 MB, several times that with CUDA'
 	@$(PYTHON) -m venv $(VENV)
 	@$(INSTALL) -e '.[$(TRAINING)]'
 	@touch $@

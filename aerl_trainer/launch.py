@@ -44,7 +44,7 @@ def train(
     seed: int | None = None,
     resume: bool = False,
 ) -> TrainedRun:
-    """Train a network on any problems, as ``aerl train --instances`` does, without its tables.
+    """Train a policy on any problems, as ``aerl train --instances`` does, without its tables.
 
     SPECs and instances are recorded in the run, so that it can be resumed without them. Functions
     cannot be recorded: a run with one is resumed with the same ``source`` again. With more than one
@@ -57,7 +57,7 @@ def train(
         run_dir: where everything is written; default runs/aerl-DATE-TIME.
         config: all other settings; default: those of the run that is resumed, or the defaults.
         validate: validation set, in the forms of ``source``; None splits it off.
-        actors: search processes.
+        actors: search processes, or threads that draw schedules where no trees are searched.
         seed: of all randomness.
         resume: go on from the last checkpoint of ``run_dir``.
 

@@ -53,7 +53,7 @@ def train(
         minutes: training time.
         run_dir: where everything is written; default runs/aerl-DATE-TIME.
         resume: go on from the last checkpoint of --run-dir, with its settings.
-        actors: search processes.
+        actors: search processes, or threads that draw schedules where no trees are searched.
         seed: of all randomness.
         ray: search and roll out on a Ray cluster: HOST:PORT, auto, or local:N for N nodes on this
             machine.

@@ -45,10 +45,11 @@ class ValidatorConfig:
     instances: int = 40
     """Size of the fixed set of each level."""
     fresh_instances: int = 400
-    """Problems of the paired test that new weights must pass to be used; at the end of a run, where
-    improvements are small, five times as many."""
+    """Problems of the paired test that new weights must pass to be used. At the end of a run that
+    ends by its time, where improvements are small, five times as many."""
     guided_simulations: int = 100
-    """Budget per instance of the search that the network guides, judged beside the policy."""
+    """Budget per instance of the search that is judged beside the policy. The fast policy guides it,
+    or the network where there is one."""
 
     def __post_init__(self) -> None:
         require(self.interval >= 1, "validator.interval must be at least 1")
@@ -68,8 +69,9 @@ class RunConfig:
     max_steps: int = 0
     """Stop after this many learner steps; 0 = by time alone."""
     actors: int = 2
-    """NUM_ACTORS: search processes. One with the inline backend takes turns with the learner in a
-    single process, which makes the run reproducible."""
+    """NUM_ACTORS: search processes; where no trees are searched, threads that draw schedules. One
+    with the inline backend takes turns with the learner in a single process, which makes the run
+    reproducible."""
     trees_in_flight: int = 2
     """Trees that the actors work on at once."""
     seed: int = 0

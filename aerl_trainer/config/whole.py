@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from aerl_trainer.config.attention import AttentionConfig, ReinforceConfig
-from aerl_trainer.config.checks import ConfigError, fits
+from aerl_trainer.config.checks import ConfigError, fits, require
 from aerl_trainer.config.curriculum import CurriculumConfig, LevelConfig
 from aerl_trainer.config.learning import (
     LearnerConfig,
@@ -38,6 +38,13 @@ class Config:
     reinforce: ReinforceConfig = field(default_factory=ReinforceConfig)
     run: RunConfig = field(default_factory=RunConfig)
     ray: RayConfig = field(default_factory=RayConfig)
+
+    def __post_init__(self) -> None:
+        require(
+            self.run.algorithm != "reinforce" or not self.ray.address,
+            "run.algorithm = reinforce takes one core of this machine: leave --ray out "
+            "(ray.address = '')",
+        )
 
     @property
     def has_jobs(self) -> bool:

@@ -171,6 +171,11 @@ def test_a_value_out_of_range_names_the_key(section: str, key: str, value: Any) 
     assert "\n" not in str(caught.value)
 
 
+def test_the_attention_model_has_no_cluster(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="leave --ray out"):
+        load(tmp_path, '[run]\nalgorithm = "reinforce"\n[ray]\naddress = "local:2"\n')
+
+
 def test_nan_is_in_no_range() -> None:
     for section, key in KEYS:
         if isinstance(getattr(getattr(Config(), section), key), float):
