@@ -48,8 +48,8 @@ class ValidatorConfig:
     """Problems of the paired test that new weights must pass to be used. At the end of a run that
     ends by its time, where improvements are small, five times as many."""
     guided_simulations: int = 100
-    """Budget per instance of the search that is judged beside the policy. The fast policy guides it,
-    or the network where there is one."""
+    """Budget per instance of the search that is judged beside the policy. The network guides it, or
+    the fast policy where there is none."""
 
     def __post_init__(self) -> None:
         require(self.interval >= 1, "validator.interval must be at least 1")

@@ -9,6 +9,7 @@ In reading order:
 
 import importlib.util
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
@@ -54,11 +55,12 @@ def solve(
     work_limit: float | None = None,
     workers: int | None = None,
     hint: Schedule | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> ExactResult:
     """Find a shortest schedule, or the best one and a lower bound by the end of the time.
 
-    The search starts from the best constructive schedule or the hint, so the result is never
-    worse than ``best_of_portfolio``. All runs that end within the limit have the same bound and
+    The search starts from the hint, or without one from the best constructive schedule, so the
+    result is never worse than that. All runs that end within the limit have the same bound and
     ``optimal``; which of several optimal schedules is returned is reproducible with one worker
     only. Ctrl-C stops the solver.
 
@@ -70,7 +72,8 @@ def solve(
             at most; None = no limit. With one worker, and where the time is not used up, the
             result is a function of the arguments.
         workers: threads of the solver, ≥ 1; default: as many as the machine has processors.
-        hint: a schedule to start from.
+        hint: a schedule to start from; None = that of ``best_of_portfolio``.
+        stop: the run ends soon after this returns True, which is asked every 50 ms.
 
     Raises:
         MissingExtraError: ortools is not installed.
@@ -93,7 +96,7 @@ def solve(
     if incumbent.makespan == 0:
         return ExactResult(incumbent, 0.0, optimal=True, tolerance=0.0)
     grid = choose_grid(_times(instance, incumbent.makespan), incumbent.makespan)
-    limits = Limits(deadline, work_limit, workers)
+    limits = Limits(deadline, work_limit, workers, stop)
     decisions, proved = search(instance, grid, incumbent, bound, limits)
     best = min(incumbent, _retimed(instance, decisions), key=lambda x: x.makespan)
     lower = min(max(bound, proved), best.makespan)
@@ -111,11 +114,10 @@ def _load_kernels() -> None:
 
 def _incumbent(instance: Instance, hint: Schedule | None) -> Schedule:
     """The best known schedule; every task starts as early as its order allows."""
-    schedules = [best_of_portfolio(instance)]
-    if hint is not None:
-        hint.validate(instance)
-        schedules.append(hint)
-    return min((_retimed(instance, schedule) for schedule in schedules), key=lambda x: x.makespan)
+    if hint is None:
+        return _retimed(instance, best_of_portfolio(instance))
+    hint.validate(instance)
+    return _retimed(instance, hint)
 
 
 def _retimed(instance: Instance, schedule: Schedule) -> Schedule:

@@ -2,7 +2,8 @@
 
 import os
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import NamedTuple
 
 from ortools.sat.python import cp_model
@@ -27,6 +28,8 @@ class Limits(NamedTuple):
     """Deterministic time of CP-SAT; None: no limit."""
     workers: int | None
     """Threads; None: as many as the machine has processors."""
+    stop: Callable[[], bool] | None
+    """Asked now and then whether to end; None: only the other limits count."""
 
 
 def search(
@@ -55,7 +58,7 @@ def search(
     if limits.work is not None:
         solver.parameters.max_deterministic_time = limits.work
     solver.parameters.catch_sigint_signal = False  # else the caller would not receive it
-    status = _run(solver, model.cp)
+    status = _run(solver, model.cp, limits.stop)
     if status == cp_model.UNKNOWN:
         return incumbent, bound
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
@@ -63,11 +66,16 @@ def search(
     return model.solution(solver), grid.time(solver.best_objective_bound)
 
 
-def _run(solver: cp_model.CpSolver, model: cp_model.CpModel) -> cp_model.CpSolverStatus:
-    """Solve in a thread, so that an exception in this one, such as Ctrl-C, can stop the solver."""
+def _run(
+    solver: cp_model.CpSolver, model: cp_model.CpModel, stop: Callable[[], bool] | None
+) -> cp_model.CpSolverStatus:
+    """Solve in a thread, so that this one can stop the solver: also at an exception, as Ctrl-C."""
     with ThreadPoolExecutor(max_workers=1) as executor:
         running = executor.submit(solver.solve, model)
         try:
+            while stop and wait([running], POLL_S).not_done:
+                if stop():
+                    _stop(solver, running)
             return running.result()
         except BaseException:
             _stop(solver, running)

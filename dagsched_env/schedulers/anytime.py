@@ -63,6 +63,9 @@ class Budget:
         DAGSchedError: a limit is out of its range; the message names it.
     """
 
+    seconds: float
+    """Of wall time; ∞ where only evaluations count."""
+
     def __init__(self, budget_s: float | None, max_evaluations: int | None, default: int) -> None:
         self._started = time.perf_counter()
         if budget_s is None and max_evaluations is None:
@@ -71,7 +74,7 @@ class Budget:
             check_count("max_evaluations", max_evaluations)
         if budget_s is not None:
             check_positive("budget_s", budget_s)
-        self._budget_s = math.inf if budget_s is None else float(budget_s)
+        self.seconds = math.inf if budget_s is None else float(budget_s)
         self._limit = max_evaluations
         self.evaluations = 0
 
@@ -84,7 +87,7 @@ class Budget:
     def progress(self) -> float:
         """Share of the budget that is used up; 1 = stop."""
         by_count = self.evaluations / self._limit if self._limit is not None else 0.0
-        by_clock = self.elapsed_s / self._budget_s if self._budget_s < math.inf else 0.0
+        by_clock = self.elapsed_s / self.seconds if self.seconds < math.inf else 0.0
         return min(max(by_count, by_clock), 1.0)
 
     def grant(self, most: int) -> int:

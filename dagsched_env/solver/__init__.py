@@ -6,9 +6,9 @@ In reading order:
 - ``best``: the best schedule so far, and whether the solve is over; shared by threads;
 - ``lists``: the list schedulers, those first that pay most, as far as the time goes;
 - ``entrants``: annealings, descents from many starts, a genetic algorithm;
+- ``proof``: CP-SAT, which has turns between theirs where it may prove the optimum;
 - ``race``: list schedules that learn from each other, then the entrants in heats and a final;
 - ``threads``: races side by side;
-- ``proof``: CP-SAT on small problems;
 - ``solving``: ``solve``.
 """
 

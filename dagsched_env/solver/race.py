@@ -16,6 +16,7 @@ from dagsched_env.schedulers.iterated_lists import ListSeries
 from dagsched_env.schedulers.simulated_annealing import Cooling, MoveRules
 from dagsched_env.solver.best import Best
 from dagsched_env.solver.entrants import Annealing, Descents, Entrant, Genetic, Setting
+from dagsched_env.solver.proof import Proofs
 
 __all__ = ["RULES", "race"]
 
@@ -48,6 +49,8 @@ FINAL = 0.14
 """Least share of the budget of a turn after the heats."""
 FINAL_MOVES = 4000
 """Least moves per task in a turn after the heats."""
+INTERRUPTION = 0.1
+"""CP-SAT interrupts a turn for so much of its time at most."""
 ALONE = Setting(RULES, Cooling(1.0, 0.1))
 OPENING = 0.2
 """Share of the descents, where there is no time for heats."""
@@ -62,6 +65,7 @@ def race(
     budget_s: float | None,
     moves: int | None,
     start: Schedule | None = None,
+    proofs: Proofs | None = None,
 ) -> None:
     """Improve the best schedule until the solve is over or the moves are made.
 
@@ -73,10 +77,12 @@ def race(
         budget_s: of this race (s); None = no limit. The budget of ``best`` counts in any case.
         moves: of this race, ≥ 1; None = no limit. At least one of the limits must be set.
         start: the schedule to begin with; None = the best one.
+        proofs: CP-SAT, which has turns between those of the entrants; None = no such turns.
     """
     if best.over or budget_s == 0.0:
         return
-    track = _Track(best, rng, Budget(budget_s, moves, MOVES), start or best.schedule)
+    budget = Budget(budget_s, moves, MOVES)
+    track = _Track(best, rng, budget, start or best.schedule, proofs)
     alone = track.annealing(ALONE)
     per_task = track.expected_moves(alone) / best.instance.n_tasks
     if per_task < FEW:
@@ -111,11 +117,17 @@ class _Track:
     """Where the entrants of one race run, one after the other."""
 
     def __init__(
-        self, best: Best, rng: np.random.Generator, budget: Budget, start: Schedule
+        self,
+        best: Best,
+        rng: np.random.Generator,
+        budget: Budget,
+        start: Schedule,
+        proofs: Proofs | None = None,
     ) -> None:
         self._best = best
         self._rng = rng
         self._budget = budget
+        self._proofs = proofs
         self._incumbent = Incumbent(
             best.instance,
             self._budget,
@@ -180,9 +192,14 @@ class _Track:
             budget.evaluations += math.ceil(MOVES_PER_LIST * instance.n_tasks)
             in_vain = 0 if schedule.makespan < shortest else in_vain + 1
             shortest = min(shortest, schedule.makespan)
-            if schedule.makespan < self._incumbent.makespan:
-                self._incumbent.offer(execution_order(instance, schedule), schedule.processor)
-                self._offer("iterated_lists")
+            self.take(schedule)
+            self._offer("iterated_lists")
+
+    def take(self, schedule: Schedule) -> None:
+        """Go on from a schedule if it is the shortest of the race."""
+        if schedule.makespan < self._incumbent.makespan:
+            order = execution_order(self._best.instance, schedule)
+            self._incumbent.offer(order, schedule.processor)
 
     def run(self, entrant: Entrant, share: float) -> float:
         """A turn of an entrant, for a share of the budget.
@@ -190,15 +207,22 @@ class _Track:
         Returns:
             Its result, see ``Entrant.advance`` (time).
         """
+        self._prove(math.inf)
         begin, result = self._budget.progress, math.inf
         share = min(share, 1.0 - begin)
         entrant.begin()
         while self.open and (done := (self._budget.progress - begin) / share) < 1.0:
             result = entrant.advance(done)
             self._offer(entrant.name)
+            self._prove(INTERRUPTION * share * self._budget.seconds)
         entrant.end()
         self._offer(entrant.name)
         return result
+
+    def _prove(self, most_s: float) -> None:
+        """Give CP-SAT a turn if one is due that takes this time at most (s)."""
+        if self._proofs and self.open and self._proofs.between(most_s):
+            self.take(self._best.schedule)
 
     def _offer(self, name: str) -> None:
         if self._incumbent.makespan < self._best.schedule.makespan:

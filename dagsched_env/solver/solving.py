@@ -1,4 +1,4 @@
-"""``solve``: list schedulers, a race of searches, and CP-SAT where the problem is small."""
+"""``solve``: list schedulers, a race of searches, and CP-SAT where it may prove the optimum."""
 
 import math
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers.anytime import MOVES, check_count, generator
 from dagsched_env.solver.best import Best
 from dagsched_env.solver.lists import run_list_schedulers
-from dagsched_env.solver.proof import SHARE, can_prove, load_cp_sat, prove
+from dagsched_env.solver.proof import Proofs, load_cp_sat, may_prove, prove
 from dagsched_env.solver.race import MANY
 from dagsched_env.solver.result import Callback, SolveResult
 from dagsched_env.solver.threads import race_in_threads
@@ -42,9 +42,9 @@ def solve(
 
     First come the list schedulers that pay most for their time, and list schedules that learn from
     each other. Then a genetic algorithm, descents from many starts and annealings with several
-    settings have short heats, and the best of them the rest of the time. Problems of at most 20
-    tasks, and job shops of at most 100, leave half of the time to CP-SAT, where it is installed and
-    the time is enough; without any limit it follows for some seconds at most.
+    settings have short heats, and the best of them the rest of the time. Where CP-SAT is installed
+    and may prove the optimum in the time that is left, it has turns between theirs; without any
+    limit it follows for some seconds at most on small problems.
     The solve ends early when a schedule is proved optimal.
     Ctrl-C ends it, too: the result is the best schedule so far.
 
@@ -90,7 +90,7 @@ def solve(
 def improve(
     best: Best, rngs: Sequence[np.random.Generator], moves: int | None, *, prove_too: bool = True
 ) -> None:
-    """Spend what is left on races, and where the problem is small on a proof.
+    """Spend what is left on races and, where it promises something, on CP-SAT.
 
     Args:
         best: begins with a schedule.
@@ -102,18 +102,21 @@ def improve(
     if instance.comp.size <= QUICKLY_BOUNDED:
         best.prove(lower_bounds(instance).best)
     left_s = best.left_s
-    proving = can_prove(instance, left_s) and (prove_too or left_s < math.inf)
-    race_s = left_s * (1.0 - SHARE if proving else 1.0)
+    limited = left_s < math.inf
+    proving = may_prove(instance, left_s) and (prove_too or limited)
     of_each = None if moves is None else -(-moves // len(rngs))
-    race_in_threads(best, rngs, race_s if race_s < math.inf else None, of_each)
+    proofs = Proofs(best) if proving and limited else None
+    if proofs:
+        proofs.begin()
+    race_in_threads(best, rngs, best.left_s if limited else None, of_each, proofs)
     if proving and best.over is None:
-        prove(best)
+        prove(best, best.left_s)
 
 
 def load_for(instance: Instance, budget_s: float | None) -> None:
     """Load what a solve with this budget may use, so that it is not charged for it."""
     load_kernels()
-    if budget_s is not None and can_prove(instance, budget_s):
+    if budget_s is not None and may_prove(instance, budget_s):
         load_cp_sat()
 
 

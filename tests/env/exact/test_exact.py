@@ -156,6 +156,17 @@ def test_too_little_time_gives_the_best_schedule_and_a_bound():
     assert 0 < result.gap < 1
 
 
+def test_it_ends_when_it_is_asked_to():
+    asked = []
+    instance = HARD(np.random.default_rng(1))
+    result = exact.solve(
+        instance, time_limit_s=3600.0, workers=1, stop=lambda: len(asked) > 3 or asked.append(1)
+    )
+    check(instance, result)
+    assert not result.optimal
+    assert len(asked) == 4
+
+
 def test_a_hint_is_a_start():
     instance = HARD(np.random.default_rng(2))
     better = exact.solve(instance, time_limit_s=2.0)

@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 
 from dagsched_env import exact
 from dagsched_env.errors import DAGSchedError, InvalidScheduleError
-from dagsched_env.generators import JobShopGenerator, TopcuogluGenerator
+from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.instance import Instance
 from dagsched_env.schedulers import CONSTRUCTIVE, annealing, best_of_portfolio
 from dagsched_env.solver import Finding, SolveResult, lists, solve
 from dagsched_env.solver.best import Best
-from dagsched_env.solver.proof import can_prove
 from helpers import TESTS
 from helpers.oracles import GRAPHS, paper_instance
 from helpers.small_runs import problem
@@ -81,21 +80,6 @@ def test_a_small_problem_is_proved_optimal() -> None:
         assert result.optimal
         assert result.elapsed_s < 8.0
         assert result.makespan == pytest.approx(exact.solve(instance).schedule.makespan)
-
-
-@pytest.mark.parametrize(
-    ("jobs", "in_place", "expected"),
-    [(2, False, True), (5, False, False), (5, True, True), (10, True, True), (11, True, False)],
-)
-def test_cp_sat_has_time_on_small_problems_and_on_small_job_shops(
-    jobs: int, in_place: bool, expected: bool
-) -> None:
-    instance = JobShopGenerator(n_jobs=jobs, n_machines=10)(np.random.default_rng(0))
-    if not in_place:
-        comp = np.where(np.isfinite(instance.comp), instance.comp, 1.0)
-        instance = Instance(comp, instance.edges, instance.data)
-    assert can_prove(instance, 1.0) == expected
-    assert not can_prove(instance, 0.5)  # too little time
 
 
 def test_without_any_limit_a_small_problem_is_proved_optimal_too() -> None:
