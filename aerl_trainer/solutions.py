@@ -1,6 +1,7 @@
 """What ``aerl solve`` shows: a line that lives while it runs, then what it found."""
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -76,7 +77,7 @@ def print_solution(solution: Solution) -> None:
 
 
 def print_solutions(solutions: Sequence[Solution], *, console: Console | None = None) -> None:
-    """A table, one problem in a row."""
+    """A table, one problem in a row, and a line of the policies that guided the searches."""
     table = Table(box=SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
     headings = ("problem", "tasks", "makespan", "vs heft", "vs portfolio", "gap", "found by", "s")
     for heading in headings:
@@ -94,7 +95,10 @@ def print_solutions(solutions: Sequence[Solution], *, console: Console | None = 
             result.found_by,
             f"{result.elapsed_s:.2f}",
         )
-    (console or Console(markup=False)).print(table)
+    console = console or Console(markup=False)
+    console.print(table)
+    policies = Counter(solution.result.policy or "none" for solution in solutions)
+    console.print("policy: " + ", ".join(f"{name} on {n}" for name, n in policies.most_common()))
 
 
 def record_of(solution: Solution) -> dict[str, Any]:

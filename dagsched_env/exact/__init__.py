@@ -56,6 +56,7 @@ def solve(
     workers: int | None = None,
     hint: Schedule | None = None,
     stop: Callable[[], bool] | None = None,
+    found: Callable[[Schedule], None] | None = None,
 ) -> ExactResult:
     """Find a shortest schedule, or the best one and a lower bound by the end of the time.
 
@@ -74,6 +75,7 @@ def solve(
         workers: threads of the solver, ≥ 1; default: as many as the machine has processors.
         hint: a schedule to start from; None = that of ``best_of_portfolio``.
         stop: the run ends soon after this returns True, which is asked every 50 ms.
+        found: called with each shorter schedule, by a thread of the solver.
 
     Raises:
         MissingExtraError: ortools is not installed.
@@ -97,7 +99,12 @@ def solve(
         return ExactResult(incumbent, 0.0, optimal=True, tolerance=0.0)
     grid = choose_grid(_times(instance, incumbent.makespan), incumbent.makespan)
     limits = Limits(deadline, work_limit, workers, stop)
-    decisions, proved = search(instance, grid, incumbent, bound, limits)
+
+    def tell(decisions: Schedule) -> None:
+        if found:
+            found(_retimed(instance, decisions))
+
+    decisions, proved = search(instance, grid, incumbent, bound, limits, tell)
     best = min(incumbent, _retimed(instance, decisions), key=lambda x: x.makespan)
     lower = min(max(bound, proved), best.makespan)
     tolerance = grid.tolerance(instance.n_tasks)

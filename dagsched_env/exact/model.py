@@ -1,5 +1,6 @@
 """The scheduling problem as a CP-SAT model; imported only where ortools is installed."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,13 +62,22 @@ class Model:
         self._add_hint(incumbent)
         self.cp.minimize(self.makespan)
 
-    def solution(self, solver: cp_model.CpSolver) -> Schedule:
-        """The schedule that the solver has found, in steps."""
+    def solution(
+        self,
+        is_true: Callable[[cp_model.IntVar], bool],
+        value: Callable[[cp_model.IntVar], int],
+    ) -> Schedule:
+        """The schedule that the solver has found, in steps.
+
+        Args:
+            is_true: of a literal.
+            value: of a variable.
+        """
         processor = [
-            next(q for q, literal in literals.items() if solver.boolean_value(literal))
+            next(q for q, literal in literals.items() if is_true(literal))
             for literals in self.runs_on
         ]
-        start, end = [list(map(solver.value, times)) for times in (self.start, self.end)]
+        start, end = [list(map(value, times)) for times in (self.start, self.end)]
         return Schedule(
             np.array(processor, np.int64),
             np.array(start, np.float64),

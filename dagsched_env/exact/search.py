@@ -38,6 +38,7 @@ def search(
     incumbent: Schedule,
     bound: float,
     limits: Limits,
+    found: Callable[[Schedule], None],
 ) -> tuple[Schedule, float]:
     """The best schedule of CP-SAT at the end, and the bound that it has proved.
 
@@ -47,6 +48,7 @@ def search(
         incumbent: a valid, semi-active schedule to start from.
         bound: lower bound on the makespan (time).
         limits: of the run.
+        found: called with the decisions of each solution.
 
     Returns:
         The decisions of a schedule, its times on the grid; a lower bound on the makespan (time).
@@ -58,20 +60,36 @@ def search(
     if limits.work is not None:
         solver.parameters.max_deterministic_time = limits.work
     solver.parameters.catch_sigint_signal = False  # else the caller would not receive it
-    status = _run(solver, model.cp, limits.stop)
+    status = _run(solver, model, limits.stop, found)
     if status == cp_model.UNKNOWN:
         return incumbent, bound
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         raise RuntimeError(f"CP-SAT calls a feasible model {solver.status_name(status)}")
-    return model.solution(solver), grid.time(solver.best_objective_bound)
+    decisions = model.solution(solver.boolean_value, solver.value)
+    return decisions, grid.time(solver.best_objective_bound)
+
+
+class _Solutions(cp_model.CpSolverSolutionCallback):
+    """Passes each solution on."""
+
+    def __init__(self, model: Model, found: Callable[[Schedule], None]) -> None:
+        super().__init__()
+        self._model, self._found = model, found
+
+    def on_solution_callback(self) -> None:
+        """Called by the solver."""
+        self._found(self._model.solution(self.boolean_value, self.value))
 
 
 def _run(
-    solver: cp_model.CpSolver, model: cp_model.CpModel, stop: Callable[[], bool] | None
+    solver: cp_model.CpSolver,
+    model: Model,
+    stop: Callable[[], bool] | None,
+    found: Callable[[Schedule], None],
 ) -> cp_model.CpSolverStatus:
     """Solve in a thread, so that this one can stop the solver: also at an exception, as Ctrl-C."""
     with ThreadPoolExecutor(max_workers=1) as executor:
-        running = executor.submit(solver.solve, model)
+        running = executor.submit(solver.solve, model.cp, _Solutions(model, found))
         try:
             while stop and wait([running], POLL_S).not_done:
                 if stop():

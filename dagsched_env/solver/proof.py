@@ -13,9 +13,11 @@ import numpy as np
 
 from dagsched_env import exact
 from dagsched_env.instance import Instance
+from dagsched_env.kernels.arrays import Floats
+from dagsched_env.schedule import Schedule
 from dagsched_env.solver.best import Best
 
-__all__ = ["Proofs", "load_cp_sat", "may_prove", "prove"]
+__all__ = ["CpSatTurns", "load_cp_sat", "may_prove", "run_cp_sat"]
 
 MOST_TASKS = 20
 """Problems with so few tasks are nearly always proved."""
@@ -23,8 +25,10 @@ MOST_TASKS_IN_PLACE = 100
 """The same where each task can run on one processor only, as in a job shop: what is left to find is
 an order, which CP-SAT is good at (benchmarks/SEARCH_NOTES.md, "Job shops")."""
 CHOICE_S = 1.5e-4
-"""Least time of a promising run of CP-SAT, for each eligible pair of a task or edge and a processor
-(s)."""
+"""Least time of a promising run of CP-SAT, for each choice of a processor for a task or an end of
+an edge (s)."""
+LINK_S = 2e-5
+"""The same for each pair of processors of an edge, where links differ (s)."""
 SHARE, SHARE_SMALL = 0.3, 0.5
 """Most of the time that is left in one turn; of small problems."""
 GROWTH = 2.0
@@ -37,27 +41,29 @@ WORK = 0.2
 """Limit of CP-SAT where nobody has set one: deterministic time, of which 0.2 took 3 s at most."""
 
 
-def prove(best: Best, time_s: float) -> None:
-    """Run CP-SAT on one core, from the best schedule on, until the solve is over.
+def run_cp_sat(best: Best, time_s: float) -> exact.ExactResult:
+    """Run CP-SAT on one core, from the best schedule on, for a time or until the solve is over.
 
     Args:
-        best: begins with a schedule.
+        best: begins with a schedule; is offered what CP-SAT finds and proves.
         time_s: limit (s), or ∞. Without a budget ``WORK`` counts instead, so that the result can be
             reproduced.
     """
-    found = exact.solve(
+    result = exact.solve(
         best.instance,
         time_limit_s=time_s,
         work_limit=WORK if best.left_s == math.inf else None,
         workers=1,
         hint=best.schedule,
         stop=lambda: best.over is not None,
+        found=lambda schedule: best.offer(schedule, "cp_sat"),
     )
-    best.offer(found.schedule, "cp_sat")
-    best.prove(found.lower_bound)
+    best.offer(result.schedule, "cp_sat")
+    best.prove(result.lower_bound)
+    return result
 
 
-class Proofs:
+class CpSatTurns:
     """Turns of CP-SAT between those of a race, each with twice the time of the one before.
 
     Args:
@@ -66,44 +72,49 @@ class Proofs:
 
     def __init__(self, best: Best) -> None:
         self._best = best
-        self._least_s = self._next_s = _least_s(best.instance)
+        self._least_s = self._next_s = _least_time_s(best.instance)
         self._share = _share(best.instance)
         self._small = _is_small(best.instance)
         self._most_above = (EASY_TASKS / best.instance.n_tasks) ** STEEPNESS
         self._ended_s = best.elapsed_s
+        self._last: tuple[Schedule, float] | None = None
+        """What the last turn began with, and its time (s)."""
 
-    def begin(self) -> None:
-        """Have a turn before the race, if it promises something."""
-        if self._small or self._within(NEAR):
-            self._turn()
+    def begin(self) -> Schedule | None:
+        """Have a turn before the race, if it promises something; see ``between``."""
+        return self._turn() if self._small or self._within(NEAR) else None
 
-    def between(self, most_s: float) -> bool:
+    def between(self, most_s: float) -> Schedule | None:
         """Have a turn, if the race has had as much time since the last one.
 
         Args:
             most_s: of the turn; a longer one has to wait (s).
 
         Returns:
-            Whether there was one.
+            The schedule of CP-SAT; None if there was no turn.
         """
         due = self._best.elapsed_s - self._ended_s >= self._next_s
-        return due and self._next_s <= most_s and self._turn()
+        return self._turn() if due and self._next_s <= most_s else None
 
     def _within(self, share: float) -> bool:
         """Whether the best schedule is above the lower bound by this share of it at most."""
         return self._best.schedule.makespan <= (1.0 + share) * self._best.lower_bound
 
-    def _turn(self) -> bool:
+    def _turn(self) -> Schedule | None:
         best = self._best
-        most_s = self._share * best.left_s
+        most_s = self._share * min(best.left_s, best.patience_left_s)
         if best.over is not None or self._least_s > most_s:
-            return False
+            return None
         if not self._small and not self._within(self._most_above):
-            return False
-        prove(best, min(self._next_s, most_s))
-        self._next_s *= GROWTH
+            return None
+        schedule, time_s = best.schedule, min(self._next_s, most_s)
+        if self._last is not None and self._last[0] is schedule and time_s <= self._last[1]:
+            return None  # it would do the same again
+        result = run_cp_sat(best, time_s)
+        self._last = schedule, time_s
+        self._next_s = math.inf if result.optimal else GROWTH * self._next_s
         self._ended_s = best.elapsed_s
-        return True
+        return result.schedule
 
 
 def may_prove(instance: Instance, left_s: float) -> bool:
@@ -111,7 +122,7 @@ def may_prove(instance: Instance, left_s: float) -> bool:
     enough = (
         _is_small(instance)
         if left_s == math.inf
-        else _least_s(instance) <= _share(instance) * left_s
+        else _least_time_s(instance) <= _share(instance) * left_s
     )
     return enough and importlib.util.find_spec("ortools") is not None
 
@@ -122,9 +133,19 @@ def load_cp_sat() -> None:
     exact.solve(Instance([[2.0, 3.0], [4.0, 3.0]], [(0, 1)], [5.0]), workers=1)
 
 
-def _least_s(instance: Instance) -> float:
+def _least_time_s(instance: Instance) -> float:
     eligible = np.count_nonzero(np.isfinite(instance.comp))
-    return CHOICE_S * eligible * (1.0 + instance.n_edges / instance.n_tasks)
+    of_a_task = eligible / instance.n_tasks
+    choices = eligible + instance.n_edges * of_a_task
+    pairs = instance.n_edges * of_a_task**2 if _links_differ(instance) else 0.0
+    return CHOICE_S * choices + LINK_S * pairs
+
+
+def _links_differ(instance: Instance) -> bool:
+    """Whether a transfer can take different times between different processors."""
+    different = ~np.eye(instance.n_processors, dtype=np.bool_)
+    links: tuple[Floats, ...] = (instance.latency[different], instance.inv_bandwidth[different])
+    return any(np.ptp(link) > 0 for link in links if link.size)
 
 
 def _share(instance: Instance) -> float:

@@ -3,7 +3,8 @@
 No one way is best everywhere. Heats show which of them pays for a problem; the winner goes on. The
 genetic algorithm and the descents run first, because they search far from the best schedule; the
 annealings begin with it. Before all that come list schedules that learn from each other: they cost
-little, and on large problems they find more than anything else in the same time.
+little, and on large problems they find more than anything else in the same time. Where CP-SAT may
+prove an optimum it has turns, too.
 """
 
 import math
@@ -16,7 +17,7 @@ from dagsched_env.schedulers.iterated_lists import ListSeries
 from dagsched_env.schedulers.simulated_annealing import Cooling, MoveRules
 from dagsched_env.solver.best import Best
 from dagsched_env.solver.entrants import Annealing, Descents, Entrant, Genetic, Setting
-from dagsched_env.solver.proof import Proofs
+from dagsched_env.solver.proof import CpSatTurns
 
 __all__ = ["RULES", "race"]
 
@@ -65,7 +66,7 @@ def race(
     budget_s: float | None,
     moves: int | None,
     start: Schedule | None = None,
-    proofs: Proofs | None = None,
+    turns: CpSatTurns | None = None,
 ) -> None:
     """Improve the best schedule until the solve is over or the moves are made.
 
@@ -77,12 +78,15 @@ def race(
         budget_s: of this race (s); None = no limit. The budget of ``best`` counts in any case.
         moves: of this race, ≥ 1; None = no limit. At least one of the limits must be set.
         start: the schedule to begin with; None = the best one.
-        proofs: CP-SAT, which has turns between those of the entrants; None = no such turns.
+        turns: those of CP-SAT, before the race and in it; None = it has none.
     """
+    if turns and (found := turns.begin()):
+        start = found
+        budget_s = None if budget_s is None else min(budget_s, best.left_s)
     if best.over or budget_s == 0.0:
         return
     budget = Budget(budget_s, moves, MOVES)
-    track = _Track(best, rng, budget, start or best.schedule, proofs)
+    track = _Track(best, rng, budget, start or best.schedule, turns)
     alone = track.annealing(ALONE)
     per_task = track.expected_moves(alone) / best.instance.n_tasks
     if per_task < FEW:
@@ -122,12 +126,12 @@ class _Track:
         rng: np.random.Generator,
         budget: Budget,
         start: Schedule,
-        proofs: Proofs | None = None,
+        turns: CpSatTurns | None = None,
     ) -> None:
         self._best = best
         self._rng = rng
         self._budget = budget
-        self._proofs = proofs
+        self._turns = turns
         self._incumbent = Incumbent(
             best.instance,
             self._budget,
@@ -207,22 +211,22 @@ class _Track:
         Returns:
             Its result, see ``Entrant.advance`` (time).
         """
-        self._prove(math.inf)
+        self._give_turn(math.inf)
         begin, result = self._budget.progress, math.inf
         share = min(share, 1.0 - begin)
         entrant.begin()
         while self.open and (done := (self._budget.progress - begin) / share) < 1.0:
             result = entrant.advance(done)
             self._offer(entrant.name)
-            self._prove(INTERRUPTION * share * self._budget.seconds)
+            self._give_turn(INTERRUPTION * share * self._budget.seconds)
         entrant.end()
         self._offer(entrant.name)
         return result
 
-    def _prove(self, most_s: float) -> None:
-        """Give CP-SAT a turn if one is due that takes this time at most (s)."""
-        if self._proofs and self.open and self._proofs.between(most_s):
-            self.take(self._best.schedule)
+    def _give_turn(self, most_s: float) -> None:
+        """Let CP-SAT have a turn if one is due that takes this time at most (s)."""
+        if self._turns and self.open and (found := self._turns.between(most_s)):
+            self.take(found)
 
     def _offer(self, name: str) -> None:
         if self._incumbent.makespan < self._best.schedule.makespan:

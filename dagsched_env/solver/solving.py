@@ -13,7 +13,7 @@ from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers.anytime import MOVES, check_count, generator
 from dagsched_env.solver.best import Best
 from dagsched_env.solver.lists import run_list_schedulers
-from dagsched_env.solver.proof import Proofs, load_cp_sat, may_prove, prove
+from dagsched_env.solver.proof import CpSatTurns, load_cp_sat, may_prove, run_cp_sat
 from dagsched_env.solver.race import MANY
 from dagsched_env.solver.result import Callback, SolveResult
 from dagsched_env.solver.threads import race_in_threads
@@ -99,18 +99,15 @@ def improve(
         prove_too: where nothing limits the time, CP-SAT may follow the moves.
     """
     instance = best.instance
-    if instance.comp.size <= QUICKLY_BOUNDED:
+    promising = may_prove(instance, best.left_s)
+    if promising or instance.comp.size <= QUICKLY_BOUNDED:
         best.prove(lower_bounds(instance).best)
-    left_s = best.left_s
-    limited = left_s < math.inf
-    proving = may_prove(instance, left_s) and (prove_too or limited)
+    limited = best.left_s < math.inf
     of_each = None if moves is None else -(-moves // len(rngs))
-    proofs = Proofs(best) if proving and limited else None
-    if proofs:
-        proofs.begin()
-    race_in_threads(best, rngs, best.left_s if limited else None, of_each, proofs)
-    if proving and best.over is None:
-        prove(best, best.left_s)
+    turns = CpSatTurns(best) if promising and limited else None
+    race_in_threads(best, rngs, best.left_s if limited else None, of_each, turns)
+    if promising and not limited and prove_too and best.over is None:
+        run_cp_sat(best, math.inf)
 
 
 def load_for(instance: Instance, budget_s: float | None) -> None:

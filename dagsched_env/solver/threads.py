@@ -10,7 +10,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 import numpy as np
 
 from dagsched_env.solver.best import REPORT_EVERY_S, Best
-from dagsched_env.solver.proof import Proofs
+from dagsched_env.solver.proof import CpSatTurns
 from dagsched_env.solver.race import race
 
 __all__ = ["race_in_threads"]
@@ -21,7 +21,7 @@ def race_in_threads(
     rngs: Sequence[np.random.Generator],
     budget_s: float | None,
     moves: int | None,
-    proofs: Proofs | None = None,
+    turns: CpSatTurns | None = None,
 ) -> None:
     """Improve the best schedule by several races until the solve is over or all moves are made.
 
@@ -32,13 +32,13 @@ def race_in_threads(
         rngs: one generator per race, at least one.
         budget_s: of the races (s); None = no limit.
         moves: of each race, ≥ 1; None = no limit.
-        proofs: CP-SAT, which takes turns with the first race; None = no such turns.
+        turns: those of CP-SAT, before and in the first race; None = it has none.
     """
     start = best.schedule  # before a race improves it
     with ThreadPoolExecutor(len(rngs), thread_name_prefix="race") as threads:
         try:
             racing = [
-                threads.submit(race, best, rng, budget_s, moves, start, None if i else proofs)
+                threads.submit(race, best, rng, budget_s, moves, start, None if i else turns)
                 for i, rng in enumerate(rngs)
             ]
             while wait(racing, REPORT_EVERY_S, FIRST_EXCEPTION).not_done and not any(

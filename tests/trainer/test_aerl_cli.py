@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -356,6 +357,8 @@ def test_solve_several_files_in_one_table(
     output = succeeds(capsys, "solve", path, "epigenomics", "--simulations", 50, "--json", out)
     assert "epigenomics" in output
     first, second = json.loads(out.read_text())
+    used = Counter(record["policy"] or "none" for record in (first, second))
+    assert all(f"{name} on {count}" in output for name, count in used.items())
     assert (first["problem"], second["problem"]) == (str(path), "epigenomics")
     assert first["tasks"] == instance.n_tasks
     for record in (first, second):

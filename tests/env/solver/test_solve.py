@@ -154,7 +154,8 @@ def test_a_target_ends_it() -> None:
     assert all(finding.makespan > target for finding in result.trace[:-1])
 
 
-def test_patience_ends_it() -> None:
+def test_patience_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dagsched_env.solver.solving.may_prove", lambda *_: False)
     result = solve(problem(30, 4, 2), budget_s=3600.0, patience_s=0.3)
     assert result.stopped_by == "patience"
     assert result.elapsed_s - result.trace[-1].elapsed_s >= 0.3

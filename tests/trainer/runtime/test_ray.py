@@ -138,9 +138,9 @@ def test_rollouts_on_nodes_that_die_are_those_of_one_process_to_the_bit(
     runs = {"local": {}, "cluster": {}}
     for name in runs:
         (tmp_path / name).mkdir()
-    options = {"groups": "rollouts", "steps": 2000}
+    options = {"groups": "rollouts", "steps": 1000}
     with driver_of("", tmp_path / "local" / "run", **options) as driver:
-        assert ended_well(driver) == (2000, 0)
+        assert ended_well(driver) == (1000, 0)
     with (
         machine_of(2) as machine,
         driver_of(machine.address, tmp_path / "cluster" / "run", **options) as driver,
@@ -148,7 +148,7 @@ def test_rollouts_on_nodes_that_die_are_those_of_one_process_to_the_bit(
         for _ in range(2):
             kill_one(eventually(lambda: node_workers(mark), "node workers"), rng)
             time.sleep(1.0)
-        assert ended_well(driver) == (2000, 0)
+        assert ended_well(driver) == (1000, 0)
     weights = [
         load(tmp_path / name / "run" / "checkpoints" / "last").tensors["policy_gradient"]
         for name in runs
