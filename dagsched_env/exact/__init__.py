@@ -75,7 +75,8 @@ def solve(
         workers: threads of the solver, ≥ 1; default: as many as the machine has processors.
         hint: a schedule to start from; None = that of ``best_of_portfolio``.
         stop: the run ends soon after this returns True, which is asked every 50 ms.
-        found: called with each shorter schedule, by a thread of the solver.
+        found: called by a thread of the solver with each schedule that it finds, each shorter than
+            the one before.
 
     Raises:
         MissingExtraError: ortools is not installed.
@@ -100,10 +101,7 @@ def solve(
     grid = choose_grid(_times(instance, incumbent.makespan), incumbent.makespan)
     limits = Limits(deadline, work_limit, workers, stop)
 
-    def tell(decisions: Schedule) -> None:
-        if found:
-            found(_retimed(instance, decisions))
-
+    tell = None if found is None else lambda decisions: found(_retimed(instance, decisions))
     decisions, proved = search(instance, grid, incumbent, bound, limits, tell)
     best = min(incumbent, _retimed(instance, decisions), key=lambda x: x.makespan)
     lower = min(max(bound, proved), best.makespan)

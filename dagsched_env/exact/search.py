@@ -38,7 +38,7 @@ def search(
     incumbent: Schedule,
     bound: float,
     limits: Limits,
-    found: Callable[[Schedule], None],
+    found: Callable[[Schedule], None] | None,
 ) -> tuple[Schedule, float]:
     """The best schedule of CP-SAT at the end, and the bound that it has proved.
 
@@ -48,7 +48,7 @@ def search(
         incumbent: a valid, semi-active schedule to start from.
         bound: lower bound on the makespan (time).
         limits: of the run.
-        found: called with the decisions of each solution.
+        found: called with the decisions of each solution; None: nobody is told.
 
     Returns:
         The decisions of a schedule, its times on the grid; a lower bound on the makespan (time).
@@ -60,7 +60,8 @@ def search(
     if limits.work is not None:
         solver.parameters.max_deterministic_time = limits.work
     solver.parameters.catch_sigint_signal = False  # else the caller would not receive it
-    status = _run(solver, model, limits.stop, found)
+    solutions = None if found is None else _Solutions(model, found)
+    status = _run(solver, model.cp, limits.stop, solutions)
     if status == cp_model.UNKNOWN:
         return incumbent, bound
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
@@ -83,13 +84,13 @@ class _Solutions(cp_model.CpSolverSolutionCallback):
 
 def _run(
     solver: cp_model.CpSolver,
-    model: Model,
+    model: cp_model.CpModel,
     stop: Callable[[], bool] | None,
-    found: Callable[[Schedule], None],
+    solutions: _Solutions | None,
 ) -> cp_model.CpSolverStatus:
     """Solve in a thread, so that this one can stop the solver: also at an exception, as Ctrl-C."""
     with ThreadPoolExecutor(max_workers=1) as executor:
-        running = executor.submit(solver.solve, model.cp, _Solutions(model, found))
+        running = executor.submit(solver.solve, model, solutions)
         try:
             while stop and wait([running], POLL_S).not_done:
                 if stop():

@@ -73,8 +73,8 @@ class CpSatTurns:
     def __init__(self, best: Best) -> None:
         self._best = best
         self._least_s = self._next_s = _least_time_s(best.instance)
-        self._share = _share(best.instance)
         self._small = _is_small(best.instance)
+        self._share = _share(best.instance)
         self._most_above = (EASY_TASKS / best.instance.n_tasks) ** STEEPNESS
         self._ended_s = best.elapsed_s
         self._last: tuple[Schedule, float] | None = None
@@ -91,7 +91,7 @@ class CpSatTurns:
             most_s: of the turn; a longer one has to wait (s).
 
         Returns:
-            The schedule of CP-SAT; None if there was no turn.
+            The schedule that CP-SAT has found; None where it has found nothing shorter.
         """
         due = self._best.elapsed_s - self._ended_s >= self._next_s
         return self._turn() if due and self._next_s <= most_s else None
@@ -114,7 +114,7 @@ class CpSatTurns:
         self._last = schedule, time_s
         self._next_s = math.inf if result.optimal else GROWTH * self._next_s
         self._ended_s = best.elapsed_s
-        return result.schedule
+        return result.schedule if result.schedule.makespan < schedule.makespan else None
 
 
 def may_prove(instance: Instance, left_s: float) -> bool:

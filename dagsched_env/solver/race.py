@@ -80,8 +80,8 @@ def race(
         start: the schedule to begin with; None = the best one.
         turns: those of CP-SAT, before the race and in it; None = it has none.
     """
-    if turns and (found := turns.begin()):
-        start = found
+    if turns:
+        start = turns.begin() or start
         budget_s = None if budget_s is None else min(budget_s, best.left_s)
     if best.over or budget_s == 0.0:
         return

@@ -1,5 +1,6 @@
 """CP-SAT in turns with a race: where it has turns, how long they are, and what ends them."""
 
+import dataclasses
 import math
 import threading
 from typing import Any
@@ -82,10 +83,10 @@ def test_turns_grow_and_the_race_has_as_much_time_between_them(
     least = 1.5e-4 * 4 * (30 + instance.n_edges)
     for number in range(4):
         times.now += 0.9 * least * GROWTH**number
-        assert turns.between(math.inf) is None
+        turns.between(math.inf)
         assert len(times) == number
         times.now += 0.2 * least * GROWTH**number
-        assert turns.between(math.inf) is not None
+        turns.between(math.inf)
         assert times[number:] == [pytest.approx(least * GROWTH**number)]
 
 
@@ -110,9 +111,9 @@ def test_a_turn_that_is_too_long_has_to_wait(monkeypatch: pytest.MonkeyPatch) ->
     times = Times(monkeypatch)
     turns = CpSatTurns(waiting(problem(30), budget_s=100.0))
     times.now = 10.0
-    assert turns.between(1e-3) is None
+    turns.between(1e-3)
     assert not times
-    assert turns.between(1.0) is not None
+    turns.between(1.0)
     assert len(times) == 1
 
 
@@ -150,7 +151,7 @@ def test_a_turn_before_the_race_is_for_small_problems_and_schedules_near_the_bou
     best = waiting(problem(tasks), budget_s=100.0)
     assert best.lower_bound < 0.94 * best.schedule.makespan
     best.prove(bound * best.schedule.makespan)
-    assert (CpSatTurns(best).begin() is not None) == expected
+    CpSatTurns(best).begin()
     assert len(times) == expected
 
 
@@ -191,6 +192,25 @@ def test_a_problem_of_30_tasks_is_proved_long_before_the_end() -> None:
     assert other.makespan >= result.lower_bound == pytest.approx(result.makespan)
 
 
+@pytest.mark.parametrize("shorter", [True, False])
+def test_a_turn_gives_the_race_what_is_shorter_only(
+    monkeypatch: pytest.MonkeyPatch, shorter: bool
+) -> None:
+    """Else the race would go on from a schedule of another race."""
+    times = Times(monkeypatch)
+    instance = problem(20)
+    best = waiting(instance, budget_s=100.0)
+    known = solve(instance).schedule
+    best.offer(known, "other race")
+    optimum = dataclasses.replace(known, finish=0.5 * known.finish) if shorter else known
+    monkeypatch.setattr(
+        proof, "run_cp_sat", lambda *_: exact.ExactResult(optimum, 0.0, False, tolerance=0.0)
+    )
+    turns = CpSatTurns(best)
+    times.now = 10.0
+    assert turns.between(math.inf) is (optimum if shorter else None)
+
+
 def test_the_race_goes_on_from_what_cp_sat_finds(monkeypatch: pytest.MonkeyPatch) -> None:
     """One of two races: the other keeps to its own schedules."""
     instance = problem(60, 4, 2)
@@ -227,11 +247,12 @@ def test_a_limit_of_moves_leaves_no_time_to_cp_sat_after_them() -> None:
     assert result.elapsed_s < 0.1 * FOREVER_S
 
 
-def test_a_target_ends_a_turn_when_cp_sat_has_reached_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_target_ends_a_turn_when_cp_sat_has_reached_it() -> None:
     """Of an hour; what CP-SAT finds is offered at once."""
     instance = problem(60, 4, 2)
     first = heft(instance).makespan
-    best = waiting(instance, budget_s=FOREVER_S, target=0.97 * first)
+    best = Best(instance, budget_s=FOREVER_S, target=0.97 * first)
+    best.offer(heft(instance), "heft")
     proof.run_cp_sat(best, FOREVER_S)
     assert best.over == "target"
     assert best.trace[-1].found_by == "cp_sat"
