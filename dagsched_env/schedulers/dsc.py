@@ -31,6 +31,6 @@ def dsc(instance: Instance, *, insertion: bool = False) -> Schedule:
     g = instance.arrays
     first_tasks = ranks.order_by_rank(instance.rank_u, g.topo_position)
     clusters = clustering.dominant_sequence_clusters(g)
-    assignment = mapping.map_clusters(g, clusters, first_tasks)
+    assignment = mapping.map_clusters(g, clusters, first_tasks, 0.0)
     order = ranks.order_by_rank(mapping.assigned_rank(g, assignment), g.topo_position)
     return Schedule.adopt(*decoding.decode(g, order, assignment, insertion), algorithm="dsc")

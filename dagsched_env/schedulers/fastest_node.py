@@ -26,7 +26,7 @@ def fastest_node(instance: Instance, *, insertion: bool = False) -> Schedule:
     """
     g = instance.arrays
     order = instance.topological_order.copy()
-    assignment = mapping.map_clusters(g, np.zeros(instance.n_tasks, dtype=np.int64), order)
+    assignment = mapping.map_clusters(g, np.zeros(instance.n_tasks, dtype=np.int64), order, 0.0)
     return Schedule.adopt(
         *decoding.decode(g, order, assignment, insertion), algorithm="fastest_node"
     )

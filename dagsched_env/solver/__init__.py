@@ -5,6 +5,7 @@ In reading order:
 - ``result``: what a solve reports while it runs, and in the end;
 - ``best``: the best schedule so far, and whether the solve is over; shared by threads;
 - ``lists``: the list schedulers, those first that pay most, as far as the time goes;
+- ``chains``: schedules that keep chains of tasks together;
 - ``entrants``: annealings, descents from many starts, a genetic algorithm;
 - ``proof``: CP-SAT, which has turns between theirs where it may prove the optimum;
 - ``race``: list schedules that learn from each other, then the entrants in heats and a final;

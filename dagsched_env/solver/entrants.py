@@ -4,6 +4,7 @@ An entrant works in turns. It offers what it finds to the incumbent of the race,
 work, too, in moves.
 """
 
+import itertools
 import math
 from typing import NamedTuple, Protocol
 
@@ -14,12 +15,15 @@ from dagsched_env.schedulers.anytime import DECODINGS, MOVES, Budget, Incumbent,
 from dagsched_env.schedulers.genetic import Evolution
 from dagsched_env.schedulers.noisy_heft import default_sigma, draw_lists
 from dagsched_env.schedulers.simulated_annealing import Chain, Cooling, MoveRules
+from dagsched_env.solver.chains import draw_chains
 
 __all__ = ["Annealing", "Descents", "Entrant", "Genetic", "Setting"]
 
 POPULATION = 200
 PATIENCE = 20
 """Moves per task without an improvement after which a descent ends."""
+CHAINS_DRAWN = 5
+"""Of that many schedules with whole chains on one processor a descent begins with the shortest."""
 MOVES_PER_DECODING = MOVES // DECODINGS
 """They take about as long."""
 UNLIMITED = 2**40
@@ -89,9 +93,10 @@ class Annealing:
 
 
 class Descents:
-    """Descents that also cross plateaus, each from a list schedule with noise on the ranks.
+    """Descents that also cross plateaus, from many starts.
 
-    The first one begins with the best schedule of the race.
+    The first one begins with the best schedule of the race, those after it in turn with one that
+    keeps chains of tasks together and with a list schedule with noise on the ranks.
 
     Args:
         incumbent: of the race.
@@ -106,6 +111,7 @@ class Descents:
         self._rng = rng
         self._chain = Chain(incumbent, rng, rules)
         self._shortest = math.inf
+        self._starts = itertools.cycle((self._chains, self._list))
         self._improved_at = incumbent.budget.evaluations
         self.end = self._chain.hand_over
 
@@ -119,11 +125,18 @@ class Descents:
             self._improved_at = budget.evaluations
         self._shortest = min(self._shortest, self._chain.makespan)
         if budget.evaluations - self._improved_at > PATIENCE * instance.n_tasks:
-            made = draw_lists(instance, self._rng, 1, default_sigma(instance), insertion=True)
-            start = Schedule.adopt(*(array[0] for array in made))
+            start = next(self._starts)()
             self._chain.restart(execution_order(instance, start), start.processor)
             self._improved_at = budget.evaluations
         return self._shortest
+
+    def _chains(self) -> Schedule:
+        return draw_chains(self._incumbent.instance, self._rng, CHAINS_DRAWN)
+
+    def _list(self) -> Schedule:
+        instance = self._incumbent.instance
+        made = draw_lists(instance, self._rng, 1, default_sigma(instance), insertion=True)
+        return Schedule.adopt(*(array[0] for array in made))
 
 
 class Genetic:

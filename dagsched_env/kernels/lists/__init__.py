@@ -10,5 +10,6 @@ In reading order:
 - ``noisy``: many list schedules with noise on the ranks;
 - ``iterated``: list schedules whose ranks and costs to go come from those before;
 - ``clustering``: dominant sequence clustering;
+- ``chains``: linear clustering: paths of tasks that should share a processor;
 - ``mapping``: clusters onto eligible processors, and the ranks that an assignment gives.
 """

@@ -11,20 +11,22 @@ __all__ = ["assigned_rank", "map_clusters"]
 
 
 @kernel
-def map_clusters(g: InstanceArrays, cluster: Ints, order: Ints) -> Ints:
+def map_clusters(g: InstanceArrays, cluster: Ints, order: Ints, attraction: float) -> Ints:
     """Assign each cluster to one processor as far as possible; ``[n]`` processor of each task.
 
     Clusters are taken in the ``order`` of their first tasks. Each goes to the processor that can
-    run most of its tasks; of several, to the one with the least work, that of these tasks included.
-    Tasks that may not run there are assigned by the same rule. Ties: lowest index.
+    run most of its tasks; of several, to the one with the least work, that of these tasks included,
+    less ``attraction`` times what the tasks there exchange with these. Tasks that may not run there
+    are assigned by the same rule. Ties: lowest index.
 
     Args:
         g: the problem.
         cluster: ``[n]`` cluster of each task, in 0..n - 1.
         order: a permutation of the tasks.
+        attraction: worth of a unit of mean communication time, ≥ 0.
     """
     n, p = g.comp.shape
-    load = np.zeros(p)
+    load, exchange = np.zeros(p), np.zeros(p)
     assignment = np.full(n, UNSCHEDULED, dtype=np.int64)
     members = np.argsort(cluster, kind="mergesort")
     first = np.searchsorted(cluster[members], np.arange(n + 1))
@@ -33,7 +35,9 @@ def map_clusters(g: InstanceArrays, cluster: Ints, order: Ints) -> Ints:
             continue
         rest = members[first[cluster[t]] : first[cluster[t] + 1]]
         while rest.shape[0] > 0:
-            q = _lightest(g, rest, load)
+            if attraction > 0.0:
+                _sum_exchange(g, rest, assignment, exchange)
+            q = _lightest(g, rest, load - attraction * exchange)
             runs = g.comp[:, q][rest] < np.inf
             assignment[rest[runs]] = q
             load[q] += g.comp[:, q][rest[runs]].sum()
@@ -42,8 +46,26 @@ def map_clusters(g: InstanceArrays, cluster: Ints, order: Ints) -> Ints:
 
 
 @borrowing
+def _sum_exchange(g: InstanceArrays, tasks: Ints, assignment: Ints, exchange: Floats) -> None:
+    """Set ``exchange[q]`` to the mean times of edges between ``tasks`` and those assigned to q."""
+    exchange[:] = 0.0
+    for t in tasks:
+        for e in range(g.succ_ptr[t], g.succ_ptr[t + 1]):
+            q = assignment[g.succ_task[e]]
+            if q != UNSCHEDULED:
+                exchange[q] += g.mean_link[0] + g.succ_data[e] * g.mean_link[1]
+        for e in range(g.pred_ptr[t], g.pred_ptr[t + 1]):
+            q = assignment[g.pred_task[e]]
+            if q != UNSCHEDULED:
+                exchange[q] += g.mean_link[0] + g.pred_data[e] * g.mean_link[1]
+
+
+@borrowing
 def _lightest(g: InstanceArrays, tasks: Ints, load: Floats) -> int:
-    """The processor that can run most of ``tasks``; of several, the one of least work with them."""
+    """The processor that can run most of ``tasks``; of several, the one of least work with them.
+
+    ``load[q]`` is the work of q without them; it may be negative.
+    """
     best, most, least = -1, 0, np.inf
     for q in range(g.comp.shape[1]):
         runs, total = 0, load[q]
@@ -51,7 +73,7 @@ def _lightest(g: InstanceArrays, tasks: Ints, load: Floats) -> int:
             if g.comp[t, q] < np.inf:
                 runs += 1
                 total += g.comp[t, q]
-        lighter = total < least - RANK_TOLERANCE * total
+        lighter = total < least - RANK_TOLERANCE * abs(total)
         if runs > most or (runs == most and runs > 0 and lighter):
             best, most, least = q, runs, total
     return best

@@ -253,7 +253,7 @@ def test_clusters_are_split_only_where_they_must(instance: Instance) -> None:
     rng = np.random.default_rng(instance.n_tasks)
     cluster = rng.integers(0, min(3, instance.n_tasks), instance.n_tasks)
     order = rng.permutation(instance.n_tasks)
-    assignment = mapping.map_clusters(instance.arrays, cluster, order)
+    assignment = mapping.map_clusters(instance.arrays, cluster, order, 0.0)
     assert np.isfinite(instance.comp[np.arange(instance.n_tasks), assignment]).all()
     for k in set(cluster.tolist()):
         if np.isfinite(instance.comp[cluster == k]).all(axis=0).any():

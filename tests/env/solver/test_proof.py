@@ -214,7 +214,7 @@ def test_a_turn_gives_the_race_what_is_shorter_only(
 def test_the_race_goes_on_from_what_cp_sat_finds(monkeypatch: pytest.MonkeyPatch) -> None:
     """One of two races: the other keeps to its own schedules."""
     instance = problem(60, 4, 2)
-    shorter = solve(instance, max_evaluations=10**6).schedule
+    shorter = solve(instance, max_evaluations=3 * 10**6).schedule
 
     def find(best: Best, time_s: float) -> exact.ExactResult:
         best.offer(shorter, "cp_sat")
