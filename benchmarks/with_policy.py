@@ -4,14 +4,14 @@
         [--graphs 777] [--best-s 0] [--cpu-time] [--auto]
 
 Each row is a set of problems with the policy that ``solve`` gets: a family with the shipped policy
-of its own, first small graphs, then large ones (the number of tasks is in the name); ``many``
-(Topcuoglu graphs with 8 to 16 processors) and suites with the one that it chooses (``auto``). With
-``--auto`` it chooses everywhere. The columns are means over the problems of makespans with the
-policy over those without one (± standard error), the share of solves in which the policy was found
-to help, and, with ``--best-s``, makespans without and with it over the shortest that anything here
-found, one more run of so many seconds each included. ``--cpu-time`` counts budgets in CPU time of
-this process, for a machine that does other work. ``--graphs`` is the seed of the problems of
-families.
+of its own, first small graphs, then large ones (the number of tasks is in the name); families that
+have none, ``many`` (Topcuoglu graphs with 8 to 16 processors) and suites with the one that it
+chooses (``auto``). With ``--auto`` it chooses everywhere. The columns are means over the problems
+of makespans with the policy over those without one (± standard error), the share of solves in which
+the policy was found to help, and, with ``--best-s``, makespans without and with it over the
+shortest that anything here found, one more run of so many seconds each included. ``--cpu-time``
+counts budgets in CPU time of this process, for a machine that does other work. ``--graphs`` is the
+seed of the problems of families, and of the choice among those of a suite.
 """
 
 import argparse
@@ -27,7 +27,19 @@ from dagsched_env import Instance, suites
 from dagsched_env.sources import resolve_source
 
 AUTO = "auto"
-MANY = "family:topcuoglu?tasks=100&processors=8..16&ccr=0.5,1,2,5"
+MACHINES = "processors=8&ccr=0.5,1,2,5"
+OTHERS = {
+    "many": "family:topcuoglu?tasks=100&processors=8..16&ccr=0.5,1,2,5",
+    "chains": f"family:chains?chains=8..16&length=4..12&{MACHINES}",
+    "daggen": f"family:daggen?tasks=100&{MACHINES}",
+    "erdos_renyi": f"family:erdos_renyi?tasks=100&{MACHINES}",
+    "fork_join": f"family:fork_join?phases=6&width=8..24&{MACHINES}",
+    "layered": f"family:layered?layers=8..12&width=8..12&{MACHINES}",
+    "molecular_dynamics": f"family:molecular_dynamics?{MACHINES}",
+    "qr": f"family:qr?tiles=6&{MACHINES}",
+    "series_parallel": f"family:series_parallel?tasks=100&{MACHINES}",
+}
+"""Families without a shipped policy of their own."""
 POLICIES = {name: name for name in FAMILIES} | {
     "laplace_144": "laplace",
     "stencil_144": "stencil",
@@ -38,18 +50,18 @@ POLICIES = {name: name for name in FAMILIES} | {
     "lu_204": "factorizations",
 }
 """Family → its shipped policy; elsewhere ``solve`` chooses."""
-SUITES = ("heldout", "test", "valid", "structured", "workflows", "jobshop")
-ROWS = (*POLICIES, "many", *SUITES)
+ROWS = (*POLICIES, *OTHERS, *suites.SUITES)
 UNSEEN = 777
 """Seed of graphs on which nothing is tuned."""
 
 
 def problems(row: str, count: int, graphs: int) -> list[Instance]:
-    """At most ``count`` problems that no shipped policy was trained on, spread over a suite."""
-    if row in SUITES:
-        whole = list(suites.load(row))
-        return whole[:: max(1, len(whole) // count)][:count]
-    draw = resolve_source(ALL.get(row, MANY))
+    """At most ``count`` problems that no shipped policy was trained on."""
+    if row in suites.SUITES:
+        names = np.array(suites.names(row))
+        chosen = np.random.default_rng(graphs).permutation(len(names))[:count]
+        return [suites.instance(row, name) for name in names[np.sort(chosen)]]
+    draw = resolve_source({**ALL, **OTHERS}[row])
     return [draw(np.random.default_rng([graphs, i])) for i in range(count)]
 
 
