@@ -191,5 +191,7 @@ class AttentionRun:
             seconds_per_instance=elapsed / len(instances),
             guided_vs_heft=None,
             network_vs_heft=None,
+            value_correlation=None,
+            list_correlation=None,
             accepted=True,
         )

@@ -200,6 +200,11 @@ class EvalReport:
     none."""
     network_vs_heft: float | None
     """As ``slr_vs_heft``, for the network's greedy policy; None without a network."""
+    value_correlation: float | None
+    """Rank correlation of what the value head predicts with true makespans, mean over instances;
+    see ``validator.value_correlations``. None without a network, as the next one."""
+    list_correlation: float | None
+    """The same of the list completions, which the value head corrects."""
     accepted: bool
     """The weights have passed the paired test, and guide the searches from now on."""
 

@@ -10,9 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from aerl_trainer import seeding
-from aerl_trainer.config import Config
+from aerl_trainer.config import Config, SearchConfig
 from aerl_trainer.curriculum import Curriculum
+from aerl_trainer.encoding.context import encoding_context
 from aerl_trainer.encoding.evaluator import Evaluator, PriorEvaluator
+from aerl_trainer.encoding.states import allocate_states, allocate_workspace, encode_state
+from aerl_trainer.learning.ranking import rank_correlation
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.records import SAMPLES, EvalReport, SearchJob
 from aerl_trainer.search.alone import search_alone
@@ -24,7 +27,7 @@ from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import best_of_portfolio, heft
 from dagsched_env.simulator import State
 
-__all__ = ["Validator", "greedy_schedule"]
+__all__ = ["Validator", "greedy_schedule", "value_correlations"]
 
 MORE_AT_END = 5
 """Times as many problems for the paired test at the end of a run."""
@@ -43,6 +46,47 @@ def greedy_schedule(instance: Instance, evaluator: Evaluator, config: Config) ->
     state = State(instance)
     complete_by_network(instance, [state], evaluator, config.search, None)
     return state.schedule(algorithm="network")
+
+
+def value_correlations(
+    instance: Instance,
+    policy: FastPolicy,
+    network: Evaluator,
+    config: SearchConfig,
+    rng: np.random.Generator,
+) -> tuple[float, float]:
+    """How well the value head ranks states that are equally far: half of the tasks are placed.
+
+    The states are those of ``SAMPLES`` schedules that the policy samples; each has the makespan
+    that this schedule has in the end.
+
+    Args:
+        instance: the problem.
+        policy: samples the schedules.
+        network: gives the values.
+        config: of the search, for which the states are encoded.
+        rng: of the samples.
+
+    Returns:
+        Spearman's rank correlation of these makespans with the makespans that the value head
+        predicts (its rewards, if those are what it learns), and with those of the list completions,
+        which it corrects; in [-1, 1], and 0 where all are equal.
+    """
+    group = policy.sample(instance, SAMPLES, rng)
+    context, workspace = encoding_context(instance), allocate_workspace(*instance.comp.shape)
+    states = allocate_states(SAMPLES, config.max_children)
+    prior = config.prior != "none"
+    for row, actions in enumerate(group.actions[:, : instance.n_tasks // 2].tolist()):
+        state = State(instance)
+        for action in actions:
+            state.apply(*divmod(action, instance.n_processors))
+        encode_state(context, workspace, state.arrays, states, row, config.min_prior, prior, True)
+    network.evaluate(instance, states, SAMPLES)
+    listed, predicted = states.completion_makespan[:SAMPLES], states.prediction[:SAMPLES]
+    by_value = -predicted
+    if config.value_target == "return":
+        by_value = listed - context.rank_scale * predicted
+    return rank_correlation(by_value, group.makespans), rank_correlation(listed, group.makespans)
 
 
 class _Set(NamedTuple):
@@ -122,10 +166,13 @@ class Validator:
         row = summarise({"heft": list(by_heft), "policy": makespans}, instances)[1]
         rng = np.random.default_rng(0)
         sampled = [policy.best_of(instance, SAMPLES, rng).makespan for instance in instances]
-        by_network = None
+        by_network = by_value = by_list = None
         if network is not None:
             greedy = [greedy_schedule(i, network, self._config).makespan for i in instances]
             by_network = mean_ratio(greedy, by_heft)
+            search = self._config.search
+            pairs = [value_correlations(i, policy, network, search, rng) for i in instances]
+            by_value, by_list = np.mean(pairs, axis=0).tolist()
         guided = self._guided(instances, policy, network, rollout_weight)
         return EvalReport(
             step=step,
@@ -141,6 +188,8 @@ class Validator:
             seconds_per_instance=elapsed / len(instances),
             guided_vs_heft=mean_ratio(guided, by_heft),
             network_vs_heft=by_network,
+            value_correlation=by_value,
+            list_correlation=by_list,
             accepted=accepted,
         )
 

@@ -7,12 +7,16 @@ import numpy as np
 import pytest
 
 from aerl_trainer.curriculum import Curriculum
+from aerl_trainer.encoding.context import encoding_context
 from aerl_trainer.encoding.evaluator import PriorEvaluator
+from aerl_trainer.encoding.states import EncodedStates
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.policy.shipped import shipped_policy
-from aerl_trainer.validator import Validator
+from aerl_trainer.records import SAMPLES
+from aerl_trainer.validator import Validator, value_correlations
 from dagsched_env import Instance
-from helpers.small_runs import small_config
+from dagsched_env.kernels.arrays import Floats
+from helpers.small_runs import problem, small_config
 
 
 def validator(fresh_instances: int) -> Validator:
@@ -74,3 +78,48 @@ def test_equal_schedules_have_the_ratio_1_even_without_costs() -> None:
     assert report.slr_vs_heft == report.sampled_vs_heft == report.guided_vs_heft == 1.0
     assert report.network_vs_heft == report.portfolio_vs_heft == report.ratio_to_best == 1.0
     assert (report.wins, report.ties, report.losses) == (0, 2, 0)
+
+
+class Predicting:
+    """A value head that knows how the schedules of a problem end: ``sign`` times that, scaled."""
+
+    def __init__(self, makespans: Floats, sign: float, scale: float) -> None:
+        self.makespans, self.sign, self.scale = makespans, sign, scale
+
+    def evaluate(self, instance: Instance, states: EncodedStates, count: int) -> int:
+        assert not states.terminal[:count].any()
+        gain = states.completion_makespan[:count] - self.sign * self.makespans
+        states.prediction[:count] = gain / self.scale
+        return 0
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_value_head_is_judged_by_how_it_ranks_equally_long_beginnings(sign: float) -> None:
+    config, policy, instance = small_config().search, FastPolicy(), problem(20, 3, 1)
+    makespans = policy.sample(instance, SAMPLES, np.random.default_rng(5)).makespans
+    network = Predicting(makespans, sign, encoding_context(instance).rank_scale)
+    by_value, by_list = value_correlations(
+        instance, policy, network, config, np.random.default_rng(5)
+    )
+    assert by_value == pytest.approx(sign, abs=1e-3)
+    assert 0.0 < by_list < 1.0
+    untrained, same = value_correlations(
+        instance, policy, PriorEvaluator(), config, np.random.default_rng(5)
+    )
+    assert untrained == same == by_list
+
+
+def test_rewards_rank_the_other_way_round() -> None:
+    config = small_config(search={"value_target": "rank", "backup": "value"}).search
+    policy, instance = FastPolicy(), problem(20, 3, 1)
+    makespans = policy.sample(instance, SAMPLES, np.random.default_rng(5)).makespans
+
+    class Rewarding:
+        def evaluate(self, instance: Instance, states: EncodedStates, count: int) -> int:
+            states.prediction[:count] = -makespans
+            return 0
+
+    by_value, _ = value_correlations(
+        instance, policy, Rewarding(), config, np.random.default_rng(5)
+    )
+    assert by_value == pytest.approx(1.0, abs=1e-3)

@@ -360,6 +360,8 @@ def write_run(path: Path, *, validations: int, steps: int) -> None:
                 time_s=0.0,
                 slr_vs_heft=ratio,
                 network_vs_heft=None,
+                value_correlation=None,
+                list_correlation=None,
                 sampled_vs_heft=ratio - 0.03,
                 level=k // 4,
             )
