@@ -140,7 +140,7 @@ def best_time(
 def measure_cost(policy: FastPolicy) -> None:
     """Time of one schedule over that of HEFT, each over different graphs in turn.
 
-    The first column is over HEFT's kernel alone, the others over its call. A graph that is scheduled
+    The first column is over HEFT's kernel alone, the others over its call. A graph that is timed
     again and again teaches its branches to the processor. What both keep for a graph, ranks among
     it, is made before, but for the last column, of graphs in their first pass over graphs in their
     first call of HEFT.
