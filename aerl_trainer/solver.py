@@ -22,7 +22,7 @@ from dagsched_env.expected import expect
 from dagsched_env.instance import Instance
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers.anytime import check_count
-from dagsched_env.solver import Best, Callback, improve, run_list_schedulers
+from dagsched_env.solver import Best, Callback, improve, orders_only, run_list_schedulers
 
 __all__ = ["SolveResult", "solve"]
 
@@ -98,7 +98,9 @@ def solve(
         checkpoint: whose samples join the list schedules, and what guides the search if one of
             them is shorter than every list schedule: a run, a checkpoint, the name of a shipped
             policy, or a loaded ``Policy``. ``"auto"`` takes the shipped policy whose greedy
-            schedule of this instance is shortest. None searches with the hand-made prior.
+            schedule of this instance is shortest, or none for a small job shop with a budget of
+            seconds alone (``dagsched_env.solver.orders_only``). None searches with the hand-made
+            prior.
         anneal: False spends the whole budget on the tree search and leaves its schedule as it is.
         seed: of all randomness.
         target: end when the makespan is at most this (time), > 0.
@@ -122,7 +124,10 @@ def solve(
     name, found, share = None, None, SEARCH_SHARE
     try:
         run_list_schedulers(best)
-        if policy or checkpoint == AUTO:
+        # Where an order is all that is to be found, CP-SAT needs the time more.
+        timed = anneal and simulations is None and budget_s is not None
+        unaided = timed and orders_only(instance)
+        if policy or (checkpoint == AUTO and not unaided):
             given = "as given" if isinstance(checkpoint, Policy) else str(checkpoint)
             name, policy, share = _consult(best, policy, given, seed)
         clock = _Clock(best, share if anneal else 1.0)

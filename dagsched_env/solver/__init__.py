@@ -15,6 +15,7 @@ In reading order:
 
 from dagsched_env.solver.best import Best
 from dagsched_env.solver.lists import run_list_schedulers
+from dagsched_env.solver.proof import orders_only
 from dagsched_env.solver.race import RULES
 from dagsched_env.solver.result import Callback, Finding, SolveResult
 from dagsched_env.solver.solving import improve, load_for, load_kernels, solve
@@ -28,6 +29,7 @@ __all__ = [
     "improve",
     "load_for",
     "load_kernels",
+    "orders_only",
     "run_list_schedulers",
     "solve",
 ]

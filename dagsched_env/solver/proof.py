@@ -17,7 +17,7 @@ from dagsched_env.kernels.arrays import Floats
 from dagsched_env.schedule import Schedule
 from dagsched_env.solver.best import Best
 
-__all__ = ["CpSatTurns", "load_cp_sat", "may_prove", "run_cp_sat"]
+__all__ = ["CpSatTurns", "load_cp_sat", "may_prove", "orders_only", "run_cp_sat"]
 
 MOST_TASKS = 20
 """Problems with so few tasks are nearly always proved."""
@@ -152,6 +152,11 @@ def _share(instance: Instance) -> float:
     return SHARE_SMALL if _is_small(instance) else SHARE
 
 
-def _is_small(instance: Instance) -> bool:
+def orders_only(instance: Instance) -> bool:
+    """Whether each of at most ``MOST_TASKS_IN_PLACE`` tasks can run on one processor only."""
     in_place = np.count_nonzero(np.isfinite(instance.comp)) == instance.n_tasks
-    return instance.n_tasks <= (MOST_TASKS_IN_PLACE if in_place else MOST_TASKS)
+    return in_place and instance.n_tasks <= MOST_TASKS_IN_PLACE
+
+
+def _is_small(instance: Instance) -> bool:
+    return instance.n_tasks <= MOST_TASKS or orders_only(instance)

@@ -1,10 +1,12 @@
 """The shipped policies: whole, small, described, found by name, and used by ``solve``."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
 
+from aerl_trainer import solver
 from aerl_trainer.policies import load_policy
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.policy.shipped import (
@@ -15,6 +17,7 @@ from aerl_trainer.policy.shipped import (
     shipped_policy,
 )
 from aerl_trainer.solver import solve
+from dagsched_env.generators import JobShopGenerator
 from dagsched_env.schedulers import best_of_portfolio, heft
 from dagsched_env.sources import resolve_source
 from helpers.small_runs import problem
@@ -85,3 +88,25 @@ def test_solve_leaves_out_what_does_not_help() -> None:
     assert plain.policy is None
     assert result.schedule == plain.schedule
     assert result.makespan <= best_of_portfolio(instance).makespan
+
+
+@pytest.mark.parametrize(("machines", "limits", "consulted"), [
+    (4, {"budget_s": 0.05}, False),
+    (4, {"budget_s": 0.05, "checkpoint": "default"}, True),
+    (4, {"budget_s": 0.05, "anneal": False}, True),
+    (4, {"simulations": 20}, True),
+    (21, {"budget_s": 0.5}, True),
+])  # fmt: skip
+def test_no_policy_takes_time_from_cp_sat_on_a_small_job_shop(
+    machines: int, limits: dict[str, Any], consulted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With five jobs: 20 and 105 tasks."""
+    asked = []
+    consult = solver._consult
+    monkeypatch.setattr(
+        solver, "_consult", lambda *arguments: asked.append(arguments) or consult(*arguments)
+    )
+    draw = JobShopGenerator(n_jobs=5, n_machines=machines)
+    result = solve(draw(np.random.default_rng(3)), seed=0, **limits)
+    assert bool(asked) == consulted
+    assert consulted or result.policy is None
