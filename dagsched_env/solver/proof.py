@@ -27,10 +27,13 @@ an order, which CP-SAT is good at (benchmarks/SEARCH_NOTES.md, "Job shops")."""
 CHOICE_S = 1.5e-4
 """Least time of a promising run of CP-SAT, for each choice of a processor for a task or an end of
 an edge (s)."""
+ORDER_S = 7.5e-5
+"""The same where only orders are left to find, for each pair of tasks on one processor (s)."""
 LINK_S = 2e-5
 """The same for each pair of processors of an edge, where links differ (s)."""
 SHARE, SHARE_SMALL = 0.3, 0.5
-"""Most of the time that is left in one turn; of small problems."""
+"""Most of the time that is left in one turn; of small problems. Where only orders are left to find,
+the least time of a promising run must be within the former, too."""
 GROWTH = 2.0
 """Of the time from turn to turn."""
 NEAR = 0.05
@@ -74,7 +77,7 @@ class CpSatTurns:
         self._best = best
         self._least_s = self._next_s = _least_time_s(best.instance)
         self._small = _is_small(best.instance)
-        self._share = _share(best.instance)
+        self._share, self._promising = _share(best.instance), _promising_share(best.instance)
         self._most_above = (EASY_TASKS / best.instance.n_tasks) ** STEEPNESS
         self._ended_s = best.elapsed_s
         self._last: tuple[Schedule, float] | None = None
@@ -102,12 +105,12 @@ class CpSatTurns:
 
     def _turn(self) -> Schedule | None:
         best = self._best
-        most_s = self._share * min(best.left_s, best.patience_left_s)
-        if best.over is not None or self._least_s > most_s:
+        left_s = min(best.left_s, best.patience_left_s)
+        if best.over is not None or self._least_s > self._promising * left_s:
             return None
         if not self._small and not self._within(self._most_above):
             return None
-        schedule, time_s = best.schedule, min(self._next_s, most_s)
+        schedule, time_s = best.schedule, min(self._next_s, self._share * left_s)
         if self._last is not None and self._last[0] is schedule and time_s <= self._last[1]:
             return None  # it would do the same again
         result = run_cp_sat(best, time_s)
@@ -122,7 +125,7 @@ def may_prove(instance: Instance, left_s: float) -> bool:
     enough = (
         _is_small(instance)
         if left_s == math.inf
-        else _least_time_s(instance) <= _share(instance) * left_s
+        else _least_time_s(instance) <= _promising_share(instance) * left_s
     )
     return enough and importlib.util.find_spec("ortools") is not None
 
@@ -134,6 +137,9 @@ def load_cp_sat() -> None:
 
 
 def _least_time_s(instance: Instance) -> float:
+    if orders_only(instance):
+        tasks = np.count_nonzero(np.isfinite(instance.comp), axis=0)
+        return ORDER_S * float((tasks * (tasks - 1) // 2).sum())
     eligible = np.count_nonzero(np.isfinite(instance.comp))
     of_a_task = eligible / instance.n_tasks
     choices = eligible + instance.n_edges * of_a_task
@@ -150,6 +156,11 @@ def _links_differ(instance: Instance) -> bool:
 
 def _share(instance: Instance) -> float:
     return SHARE_SMALL if _is_small(instance) else SHARE
+
+
+def _promising_share(instance: Instance) -> float:
+    """Most of the time that is left that the least time of a promising run may take."""
+    return SHARE if orders_only(instance) else _share(instance)
 
 
 def orders_only(instance: Instance) -> bool:

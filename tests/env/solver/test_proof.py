@@ -40,7 +40,7 @@ def job_shop(jobs: int, in_place: bool) -> Instance:
     [
         (2, False, 0.114, True),
         (5, False, 0.475, False),
-        (10, True, 0.057, True),
+        (10, True, 0.1125, True),
         (11, True, 0.104, False),
     ],
 )
