@@ -176,10 +176,10 @@ def _joined(members: list[Draw]) -> Draw:
 
 def _warn_assumed(read: _Read) -> None:
     """One warning for the files of which the same was said."""
-    from dagsched_env.io import warn_assumed
+    from dagsched_env.io import assumed, warn_assumed
 
     for options, problems in read.items():
-        names = ", ".join(options.assumed)
+        names = ", ".join(assumed(problems, options))
         remedy = f"say {names} in the SPEC, as in {SUCH_AS}, or machines=FILE"
         warn_assumed(problems, options, remedy, stacklevel=3)
 

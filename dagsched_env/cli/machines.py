@@ -19,11 +19,12 @@ from dagsched_env.instance import Instance
 from dagsched_env.io.machine_options import (
     DEFAULT_KIND,
     DEFAULT_SEED,
+    IN_MACHINE_FILE,
     KINDS,
     PROCESSORS,
     MachineOptions,
 )
-from dagsched_env.io.problems import assumption
+from dagsched_env.io.problems import assumed, assumption
 
 __all__ = [
     "MachineFlags",
@@ -123,7 +124,7 @@ def assumptions_on_stderr(program: str) -> Iterator[None]:
 def _say_assumption(program: str, problems: Sequence[io.Problem], options: MachineFlags) -> None:
     fact = assumption(problems, options)
     if fact:
-        _say(program, fact, options.assumed, or_file=not options.given)
+        _say(program, fact, assumed(problems, options), or_file=not options.given)
 
 
 def _say_kept(program: str, problems: Sequence[io.Problem], options: MachineFlags) -> None:
@@ -139,8 +140,9 @@ def _say_kept(program: str, problems: Sequence[io.Problem], options: MachineFlag
         )
 
 
-def _say(program: str, fact: str, assumed: Sequence[str], *, or_file: bool) -> None:
-    change = ", ".join(map(MachineFlags.label, assumed))
+def _say(program: str, fact: str, names: Sequence[str], *, or_file: bool) -> None:
+    in_file = tuple(names) == (IN_MACHINE_FILE,)
+    change = IN_MACHINE_FILE if in_file else ", ".join(map(MachineFlags.label, names))
     change += ", or --machines FILE" if or_file else ""
     print(f"{program}: {fact}; change it with {change}", file=sys.stderr)
 

@@ -75,6 +75,7 @@ from dagsched_env.io.numbers import MOST_PROCESSORS
 from dagsched_env.io.problems import (
     Equips,
     Problem,
+    assumed,
     machine_files,
     read,
     read_problem,
@@ -99,6 +100,7 @@ __all__ = [
     "Platform",
     "Problem",
     "RandomPlatform",
+    "assumed",
     "bundled",
     "check_target",
     "load",
@@ -136,8 +138,8 @@ def load(
             exists.
         platform: the processors to run a workflow on: ``MachineOptions``, ``load_machines(FILE)``,
             ``Platform`` or any other. When None it is ``RandomPlatform()``, with a
-            ``MachinesAssumedWarning``; a platform that is passed silences it. A file that describes
-            its processors takes none.
+            ``MachinesAssumedWarning``, which says too what ``MachineOptions`` leave open. A file
+            that describes its processors takes none.
         format: a key of ``FORMATS``; recognised when None.
 
     Raises:
@@ -148,8 +150,7 @@ def load(
         OSError: the file cannot be read.
     """
     problem = read_problem(path, platform or UNSAID, format=format)
-    if platform is None:
-        warn_assumed([problem], UNSAID, REMEDY.format(SUCH_AS), stacklevel=2)
+    _warn_assumed([problem], platform, SUCH_AS)
     return problem.instance
 
 
@@ -174,9 +175,8 @@ def load_folder(path: str | PathLike[str], *, platform: Equips | None = None) ->
     if not Path(path).is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
     problems = read_problems([path], platform or UNSAID)
-    if platform is None:
-        found = [f'load_machines("{file}")' for file in machine_files(path)]
-        warn_assumed(problems, UNSAID, REMEDY.format([*found, SUCH_AS][0]), stacklevel=2)
+    found = machine_files(path) if platform is None else []
+    _warn_assumed(problems, platform, [*(f'load_machines("{file}")' for file in found), SUCH_AS][0])
     return [problem.instance for problem in problems]
 
 
@@ -222,6 +222,15 @@ def check_target(path: str | PathLike[str], *, format: str | None = None) -> Non
     """Raise a DAGSchedError where ``save`` would not know how to write the file."""
     with named(path):
         _writer(Path(path), format)
+
+
+def _warn_assumed(problems: list[Problem], platform: Equips | None, such_as: str) -> None:
+    """Warn the caller of ``load`` or ``load_folder`` of what was left open."""
+    if platform is None:
+        warn_assumed(problems, UNSAID, REMEDY.format(such_as), stacklevel=3)
+    elif isinstance(platform, MachineOptions):
+        remedy = f"say {', '.join(assumed(problems, platform))} in MachineOptions"
+        warn_assumed(problems, platform, remedy, stacklevel=3)
 
 
 def _writer(path: Path, format: str | None) -> Format:

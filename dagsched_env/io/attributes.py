@@ -5,6 +5,9 @@ separated by ``;``); each is left out where it has its default. Of a node: ``com
 each processor (``inf`` = may not run), or one runtime: ``runtime``, ``weight`` or ``size``. Of an
 edge: ``data``, ``size`` or ``weight``; none = no data. A schedule adds ``processor``, ``start`` and
 ``finish`` to each node. Names are read in any case; the readers turn ``Weight`` into ``weight``.
+
+A file does not say its units: a transfer takes data / ``bandwidth`` in the unit of the runtimes. A
+bandwidth with a unit, as in ``1Gbit/s``, takes data as bytes and times as seconds.
 """
 
 import json

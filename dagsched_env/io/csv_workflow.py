@@ -10,6 +10,9 @@
 The directory of a ``tasks.csv`` stands for this file. A ``computation.csv`` with one column of
 times and no tables of links is read in the same way; its edges are in ``communication.csv``.
 
+Other units will do where the bandwidth is a number that goes with them, in units of data per unit
+of time. A bandwidth with a unit, as in ``1Gbit/s``, takes data as bytes and times as seconds.
+
 Columns may stand in any order, their names in any case; spaces around a cell do not count. Any
 other column is refused: it might matter.
 """

@@ -21,7 +21,8 @@ An example:
 - ``format``: always ``"dagsched-machines"``;
 - ``processors``: a list of objects with a distinct ``name`` and a ``speed`` > 0, by default 1: a
   task of runtime w takes w / speed;
-- ``bandwidth``: units of data per unit of time between two different processors, > 0; default 1;
+- ``bandwidth``: units of data per unit of time between two different processors, > 0; default 1,
+  which a line on stderr says;
 - ``latency``: time before a transfer starts, ≥ 0; default 0;
 - ``links``: a list of exceptions, each ``between`` two processors (both directions) or ``from`` one
   ``to`` another, with its own ``bandwidth``, ``latency`` or both; a direction has at most one;
@@ -43,7 +44,7 @@ from dagsched_env.io.numbers import LARGEST, check_processors
 from dagsched_env.io.source import Source, named
 from dagsched_env.platforms import Platform
 
-__all__ = ["load", "parse", "recognises"]
+__all__ = ["Machines", "load", "parse", "recognises"]
 
 FORMAT = "dagsched-machines"
 KEYS = ("format", "processors", "bandwidth", "latency", "links", "eligible")
@@ -52,7 +53,14 @@ LEAST = 1 / LARGEST
 """Smallest speed and bandwidth: times stay finite."""
 
 
-def load(path: str | PathLike[str]) -> Platform:
+class Machines(Platform):
+    """The processors of a machine file."""
+
+    assumes_bandwidth = False
+    """Whether a link has the default bandwidth, because neither the file nor the link says one."""
+
+
+def load(path: str | PathLike[str]) -> Machines:
     """The processors of a machine file.
 
     Raises:
@@ -68,7 +76,7 @@ def recognises(record: Any) -> bool:
     return isinstance(record, dict) and record.get("format") == FORMAT
 
 
-def parse(record: Any) -> Platform:
+def parse(record: Any) -> Machines:
     """The processors of parsed JSON.
 
     Raises:
@@ -89,6 +97,8 @@ def parse(record: Any) -> Platform:
         speeds.append(_positive(processor, "speed", f"processors[{i}].", 1.0))
     p = len(processors)
     bandwidths = np.full((p, p), _positive(record, "bandwidth", "", 1.0))
+    assumed = np.full((p, p), "bandwidth" not in record)
+    np.fill_diagonal(assumed, False)
     latency = np.full((p, p), _number(record, "latency", "", 0.0))
     seen: set[tuple[int, int]] = set()
     for i, link in enumerate(entries(record, "links", "machines") if "links" in record else ()):
@@ -101,14 +111,17 @@ def parse(record: Any) -> Platform:
                 raise FormatError(f"{where} repeats a link: remove one of the two")
             seen.add((a, b))
             bandwidths[a, b] = _positive(link, "bandwidth", f"{where}.", bandwidths[a, b])
+            assumed[a, b] &= "bandwidth" not in link
             latency[a, b] = _number(link, "latency", f"{where}.", latency[a, b])
-    return Platform(
+    machines = Machines(
         speeds,
         bandwidths,
         latency=latency,
         processor_names=list(index),
         eligible=_eligible(record.get("eligible", {}), index),
     )
+    machines.assumes_bandwidth = bool(assumed.any())
+    return machines
 
 
 def _directions(

@@ -10,6 +10,7 @@ import inspect
 import math
 import re
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from dagsched_env.workflow import Workflow
 __all__ = [
     "DEFAULT_KIND",
     "DEFAULT_SEED",
+    "IN_MACHINE_FILE",
     "KINDS",
     "OF_KIND",
     "PROCESSORS",
@@ -38,6 +40,8 @@ DEFAULT_KIND, DEFAULT_CCR, DEFAULT_SEED = "unrelated", 1.0, 0
 COUNTS = {"gpus": "n_gpus", "clusters": "n_clusters"}
 OF_KIND = ("beta", "gpus", "acceleration", "clusters", "slowdown", "share")
 """Parameters that only some kinds of processors have."""
+IN_MACHINE_FILE = '"bandwidth" in the machine file'
+"""What changes the bandwidth that was assumed for a machine file without this key."""
 RATE = re.compile(
     r"(?P<number>[\d.]+(?:[eE][+-]?\d+)?) ?(?:(?P<prefix>[kMGT]?)(?P<unit>bit|b|B)(?:/s|ps)?)?"
 )
@@ -146,8 +150,8 @@ class MachineOptions:
                 rescale.
         """
         self.check()
-        if self.machines is not None:
-            return self.at_ccr(machine_file.load(self.machines).equip(workflow))
+        if self._of_file is not None:
+            return self.at_ccr(self._of_file.equip(workflow))
         if self._speeds:
             instance = self.at_ccr(Platform(self._speeds, 1.0).equip(workflow))
         else:
@@ -200,7 +204,8 @@ class MachineOptions:
             own = ", ".join(f"{name} {_shown(values[name])}" for name in self._own)
             drawn = "" if self._kind == "identical" else f" drawn with seed {self._seed}"
             made = f"{p} {kind} processors{f' ({own})' if own else ''}{drawn}"
-        bandwidth = None if self.machines is not None else self._bandwidth or 1.0
+        said_by_file = self._of_file is not None and not self._of_file.assumes_bandwidth
+        bandwidth = None if said_by_file else self._bandwidth or 1.0
         return f"{made}, {self._costs(instances, self._ratio, bandwidth)}"
 
     def statement_of_file(self, instance: Instance) -> str:
@@ -208,21 +213,24 @@ class MachineOptions:
         made = f"{instance.n_processors} processors as in the file"
         return f"{made}, {self._costs([instance], self.ccr, None)}"
 
-    @property
-    def assumed(self) -> tuple[str, ...]:
-        """Parameters that change what was assumed; none where all was said."""
-        if self.machines is not None:
-            return ()
+    def assumed(self, *instances: Instance) -> tuple[str, ...]:
+        """Parameters that change what ``equip`` assumed for these; none where all was said.
+
+        Where they have nothing to transfer, nothing is assumed of the links.
+        """
+        transfers = any(i.data.any() and i.n_processors > 1 for i in instances)
+        open_links = transfers and self.ccr is None and self.bandwidth is None
+        if self._of_file is not None:
+            return (IN_MACHINE_FILE,) if open_links and self._of_file.assumes_bandwidth else ()
         related = self.speeds is not None
         drawn = not related and self._kind != "identical"
-        linked = (self.ccr, self.bandwidth, self.latency) != (None, None, None)
         missing = {
             "platform": self.platform is None and not related,
             "processors": self.processors is None and not related,
             **{name: drawn and name not in self.given for name in self._own if name in OF_KIND},
             "platform_seed": drawn and self.platform_seed is None,
-            "bandwidth": not linked,
-            "ccr": not linked,
+            "bandwidth": open_links,
+            "ccr": open_links and self.latency is None,
         }
         return tuple(name for name, there in missing.items() if there)
 
@@ -232,6 +240,7 @@ class MachineOptions:
         if wanted is not None:
             return f"communication rescaled to CCR {wanted:g}"
         link = "" if bandwidth is None else f"bandwidth {bandwidth:g}, "
+        link += "data taken as bytes, times as seconds, " if self._unit else ""
         link += "" if self.latency is None else f"latency {self.latency:g}, "
         ratios = [ccr(instance) for instance in instances]
         shown = dict.fromkeys(f"{ratio:.4g}" for ratio in (min(ratios), max(ratios)))
@@ -256,6 +265,17 @@ class MachineOptions:
     def _ratio(self) -> float | None:
         """The ratio to rescale to; None: the costs of the file stay."""
         return self.ccr if self.given else DEFAULT_CCR
+
+    @cached_property
+    def _of_file(self) -> machine_file.Machines | None:
+        """Those of the machine file, which is read once, so that it can be a pipe."""
+        return None if self.machines is None else machine_file.load(self.machines)
+
+    @property
+    def _unit(self) -> str | None:
+        """That of the bandwidth, where it is written with one."""
+        found = RATE.fullmatch(self.bandwidth.strip()) if isinstance(self.bandwidth, str) else None
+        return found["unit"] if found else None
 
     @property
     def _bandwidth(self) -> float | None:
@@ -367,12 +387,15 @@ def _plain(kind: str) -> str:
 
 
 def _parameters(kind: str) -> dict[str, Any]:
-    """Parameters that a kind of processors has of its own → their defaults."""
+    """Parameters that a kind of processors has of its own → their defaults.
+
+    Those that no option changes are left out.
+    """
     found = inspect.signature(PLATFORMS[kind]).parameters
     return {
         name.removeprefix("n_"): parameter.default
         for name, parameter in found.items()
-        if name not in ("n_processors", "n_cpus", "ccr")
+        if name not in ("n_processors", "n_cpus", "ccr", "latency_share")
     }
 
 

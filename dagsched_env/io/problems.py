@@ -14,7 +14,7 @@ from dagsched_env.instance import Instance
 from dagsched_env.io import csv_workflow, machine_file
 from dagsched_env.io.csv_trio import COMPUTATION
 from dagsched_env.io.formats import FORMATS, by_suffix
-from dagsched_env.io.machine_options import MachineOptions
+from dagsched_env.io.machine_options import IN_MACHINE_FILE, MachineOptions
 from dagsched_env.io.recognise import check_name, recognise
 from dagsched_env.io.source import Source, named
 from dagsched_env.io.traces import BUNDLED, bundled
@@ -24,6 +24,7 @@ from dagsched_env.workflow import Workflow
 __all__ = [
     "Equips",
     "Problem",
+    "assumed",
     "assumption",
     "machine_files",
     "read",
@@ -140,11 +141,20 @@ def would_read(place: str | PathLike[str], path: Path) -> bool:
     return path.parent.is_dir() and path.parent.samefile(folder)
 
 
+def assumed(problems: Sequence[Problem], options: MachineOptions) -> tuple[str, ...]:
+    """Parameters that change what was assumed for files that describe no processors."""
+    bare = [problem.instance for problem in problems if problem.bare]
+    return options.assumed(*bare) if bare else ()
+
+
 def assumption(problems: Sequence[Problem], options: MachineOptions) -> str:
-    """One line: which files describe no processors, and where they are put; empty if all do."""
-    bare = [problem for problem in problems if problem.bare]
-    if not bare or not options.assumed:
+    """One line: which files describe no processors, and where they are put.
+
+    Empty if all do, or nothing was assumed.
+    """
+    if not assumed(problems, options):
         return ""
+    bare = [problem for problem in problems if problem.bare]
     who = f"{bare[0].path} describes"
     if len(bare) > 1:
         files = "1 other file" if len(bare) == 2 else f"{len(bare) - 1} other files"
@@ -160,12 +170,15 @@ def warn_assumed(
     Args:
         problems: read with these options.
         options: what was said of the machines.
-        remedy: what the caller is to write instead.
+        remedy: what the caller is to write instead, but for a key of the machine file.
         stacklevel: 1 for the caller of this function, 2 for its caller, and so on.
     """
     fact = assumption(problems, options)
     if fact:
-        warning = MachinesAssumedWarning(fact, options.assumed, remedy)
+        names = assumed(problems, options)
+        if names == (IN_MACHINE_FILE,):
+            remedy = f"say {IN_MACHINE_FILE}"
+        warning = MachinesAssumedWarning(fact, names, remedy)
         warnings.warn(warning, stacklevel=stacklevel + 1)
 
 

@@ -121,7 +121,7 @@ def test_machines_behind_a_file_and_a_folder(tmp_path: Path) -> None:
     (tmp_path / "a.dot").write_bytes(GRAPH.read_bytes())
     io.save(single("own"), tmp_path / "b.json")
     machines = {"format": "dagsched-machines", "processors": [{"name": "x"}, {"name": "y"}]}
-    (tmp_path / "m.json").write_text(json.dumps(machines), encoding="utf-8")
+    (tmp_path / "m.json").write_text(json.dumps(machines | {"bandwidth": 1}), encoding="utf-8")
     said = "platform=identical&processors=2&bandwidth=1"
     assert resolve_source(f"{GRAPH}?{said}").instances == (wanted,)  # type: ignore[attr-defined]
     for query in (said, f"machines={tmp_path / 'm.json'}"):
@@ -148,6 +148,8 @@ def test_assumed_machines_are_one_warning_for_all_files() -> None:
     ) as caught:
         DAGSchedEnv(f"{GRAPH}?platform=unrelated&processors=2&beta=1&platform_seed=0")
     assert len(caught) == 1
+    with pytest.warns(MachinesAssumedWarning, match="bandwidth 1, latency 3, .*; say bandwidth in"):
+        DAGSchedEnv(f"{GRAPH}?platform=identical&processors=2&latency=3")
 
 
 def test_the_reset_to_a_file_warns_too() -> None:

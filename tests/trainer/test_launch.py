@@ -84,7 +84,7 @@ def test_aerl_train_on_machines_of_choice(
     graph = tmp_path / "graph.dot"
     graph.write_bytes((TESTS / "data" / "formats" / "weight_style.dot").read_bytes())
     machines = {"format": "dagsched-machines", "processors": [{"name": "x"}, {"name": "y"}]}
-    Path("m.json").write_text(json.dumps(machines))
+    Path("m.json").write_text(json.dumps(machines | {"bandwidth": 1}))
     Path("tiny.toml").write_text(tomli_w.dumps(settings.to_dict(tiny())))
     flags = ["--instances", "graph.dot", files[0].name, FAMILY, "--config", "tiny.toml"]
     assert main(["train", *flags, "--run-dir", "run", "--machines", "m.json"]) == 0

@@ -1,6 +1,7 @@
 """Machines on the command line: every kind, what is said about them, and every refusal."""
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -113,6 +114,11 @@ def test_what_is_assumed_is_said_in_one_line(capsys):
         ),
         (["--speeds", "1,2"], "2 related processors of speeds 1,2", "--bandwidth, --ccr"),
         (
+            ["--speeds", "1,2", "--latency", 3],
+            "2 related processors of speeds 1,2, costs as in the file (bandwidth 1, latency 3, CCR",
+            "--bandwidth",
+        ),
+        (
             ["--processors", 3],
             "3 unrelated processors (beta 0.5) drawn with seed 0, costs as in the file (bandwidth",
             "--platform, --beta, --platform-seed, --bandwidth, --ccr",
@@ -124,7 +130,7 @@ def test_what_is_assumed_is_said_in_one_line(capsys):
         ),
         (
             ["--platform", "clustered", "--processors", 6, "--clusters", 3, "--ccr", 1],
-            "6 clustered processors (beta 0.5, clusters 3, slowdown 10, latency_share 0.1) drawn",
+            "6 clustered processors (beta 0.5, clusters 3, slowdown 10) drawn with seed 0, com",
             "--beta, --slowdown, --platform-seed",
         ),
         (
@@ -148,8 +154,13 @@ def test_the_line_names_the_options_that_are_left(capsys, options, made, change)
             "2 identical processors, costs as in the file (bandwidth 1, CCR 0.812)",
         ),
         (
-            ["--speeds", "1,2.5", "--latency", 3],
+            ["--speeds", "1,2.5", "--bandwidth", 1, "--latency", 3],
             "2 related processors of speeds 1,2.5, costs as in the file (bandwidth 1, latency 3, ",
+        ),
+        (
+            ["--speeds", "1,2", "--bandwidth", "1GB/s"],
+            "2 related processors of speeds 1,2, costs as in the file (bandwidth 1e+09, data taken "
+            "as bytes, times as seconds, CCR ",
         ),
         (
             ["--platform", "related", "--processors", 3, "--platform-seed", 1, "--ccr", 0.5],
@@ -161,6 +172,34 @@ def test_where_all_is_said_only_info_says_it_again(capsys, options, made):
     out, err = run(capsys, "info", GRAPH, *options)
     assert err == []
     assert any(line.startswith(f"machines            {made}") for line in out)
+
+
+def test_a_bandwidth_with_a_unit_says_how_data_and_times_are_taken(capsys):
+    taken = "bandwidth 1.25e+08, data taken as bytes, times as seconds, CCR "
+    (line,) = run(capsys, "info", GRAPH, "--processors", 2, "--bandwidth", "1Gbit/s")[1]
+    assert f"costs as in the file ({taken}" in line
+    (line,) = run(capsys, "info", GRAPH, "--processors", 2, "--bandwidth", "125e6")[1]
+    assert "costs as in the file (bandwidth 1.25e+08, CCR " in line
+
+
+@pytest.mark.parametrize(
+    ("options", "change"),
+    [
+        ([], "--platform, --processors, --beta, --platform-seed, or --machines FILE"),
+        (["--platform", "identical"], "--processors"),
+        (["--platform", "identical", "--processors", 2], None),
+        (["--platform", "identical", "--processors", 2, "--latency", 1], None),
+    ],
+)
+def test_nothing_is_assumed_of_the_links_of_a_graph_without_data(capsys, tmp_path, options, change):
+    path = tmp_path / "g.dot"
+    path.write_text("digraph { a [Weight=1]; b [Weight=2]; a -> b }")
+    err = run(capsys, "info", path, *options)[1]
+    assert [line.partition("; change it with ")[2] for line in err] == ([change] if change else [])
+
+
+def test_nothing_is_assumed_of_the_links_of_one_processor(capsys):
+    assert run(capsys, "info", GRAPH, "--platform", "identical", "--processors", 1)[1] == []
 
 
 @pytest.mark.parametrize(
@@ -195,6 +234,32 @@ def test_info_states_the_machines_of_files(capsys, machine_file):
     assert err == []
 
 
+def test_a_machine_file_without_bandwidth(capsys, tmp_path, machine_file):
+    record = json.loads(machine_file.read_text())
+    del record["bandwidth"]
+    machine_file.write_text(json.dumps(record))
+    out, err = run(capsys, "info", GRAPH, "--machines", machine_file)
+    made = f"2 processors of {machine_file}, costs as in the file (bandwidth 1, CCR "
+    assert any(line.startswith(f"machines            {made}") for line in out)
+    (line,) = err
+    assert line.startswith(f"dagsched: {GRAPH} describes no processors: {made}")
+    assert line.endswith('; change it with "bandwidth" in the machine file')
+    assert run(capsys, "info", GRAPH, "--machines", machine_file, "--ccr", 1)[1] == []
+    path = tmp_path / "g.dot"  # nothing to transfer
+    path.write_text("digraph { 4 [Weight=1]; b [Weight=2]; 4 -> b }")
+    assert run(capsys, "info", path, "--machines", machine_file)[1] == []
+
+
+def test_a_machine_file_can_be_a_pipe(capsys, machine_file):
+    reader, writer = os.pipe()
+    os.write(writer, machine_file.read_bytes())
+    os.close(writer)
+    out, err = run(capsys, "info", GRAPH, "--machines", f"/dev/fd/{reader}")
+    os.close(reader)
+    assert any(f"2 processors of /dev/fd/{reader}, costs as in the file (CCR" in x for x in out)
+    assert err == []
+
+
 # -- what is done --------------------------------------------------------------------------------
 
 
@@ -204,7 +269,7 @@ def test_without_options_problems_are_those_of_load(path):
         instance = io.load(path)
     assert read_problem(str(path), MachineOptions()).instance == instance
     stated = MachineOptions(platform="unrelated", processors=4, beta=0.5, ccr=1, platform_seed=0)
-    assert stated.assumed == ()
+    assert stated.assumed(instance) == ()
     assert read_problem(str(path), stated).instance == instance
 
 
@@ -276,9 +341,10 @@ def test_another_seed_draws_other_processors():
 
 
 def test_options_are_a_platform_for_load():
-    options = MachineOptions(platform="identical", processors=2)
+    options = MachineOptions(platform="identical", processors=2, bandwidth=1)
     assert io.load(GRAPH, platform=options) == Platform([1, 1], 1).equip(FLOW)
-    assert io.load(GRAPH, platform=MachineOptions()) == RandomPlatform().equip(FLOW)
+    with pytest.warns(MachinesAssumedWarning):
+        assert io.load(GRAPH, platform=MachineOptions()) == RandomPlatform().equip(FLOW)
 
 
 # -- what is refused -----------------------------------------------------------------------------

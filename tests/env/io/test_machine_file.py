@@ -60,6 +60,22 @@ def test_from_a_file_with_defaults(tmp_path):
     assert not instance.latency.any()
 
 
+@pytest.mark.parametrize(
+    ("changes", "assumes"),
+    [
+        ({"bandwidth": 1}, False),
+        ({"latency": 2}, True),
+        ({"links": [{"between": ["x", "y"], "bandwidth": 3}]}, False),
+        ({"links": [{"from": "x", "to": "y", "bandwidth": 3}]}, True),
+        ({"links": [{"between": ["x", "y"], "latency": 3}]}, True),
+        ({"processors": [{"name": "x"}]}, False),
+    ],
+)
+def test_whether_a_link_has_the_default_bandwidth(changes, assumes):
+    record = {"format": "dagsched-machines", "processors": [{"name": "x"}, {"name": "y"}]}
+    assert machine_file.parse(record | changes).assumes_bandwidth is assumes
+
+
 def test_a_machine_file_is_no_problem(tmp_path):
     (tmp_path / "m.json").write_text(json.dumps(RECORD))
     with pytest.raises(

@@ -16,7 +16,7 @@ from helpers import TESTS
 GRAPH = TESTS / "data" / "formats" / "weight_style.dot"
 FLOW = io.read(GRAPH)
 MADE = "4 unrelated processors (beta 0.5) drawn with seed 0, communication rescaled to CCR 1"
-IDENTICAL = io.MachineOptions(platform="identical", processors=2)
+IDENTICAL = io.MachineOptions(platform="identical", processors=2, bandwidth=1)
 
 
 @pytest.fixture
@@ -51,11 +51,34 @@ def test_the_same_file_is_warned_of_once() -> None:
     assert len(caught) == 1
 
 
-@pytest.mark.parametrize(
-    "platform", [RandomPlatform(), Platform([1], 1), IDENTICAL, io.MachineOptions(processors=2)]
-)
+@pytest.mark.parametrize("platform", [RandomPlatform(), Platform([1], 1), IDENTICAL])
 def test_a_platform_silences_load(platform: io.Equips) -> None:
     assert io.load(GRAPH, platform=platform).n_tasks == 6
+
+
+def test_what_machine_options_leave_open_is_said_by_load_and_load_folder(folder: Path) -> None:
+    options = io.MachineOptions(processors=2)
+    remedy = "; say platform, beta, platform_seed, bandwidth, ccr in MachineOptions"
+    with pytest.warns(MachinesAssumedWarning) as of_file:
+        assert io.load(GRAPH, platform=options) == options.equip(FLOW)  # type: ignore[arg-type]
+    with pytest.warns(MachinesAssumedWarning) as of_folder:
+        io.load_folder(folder, platform=options)
+    others = f"{folder / 'a.dot'} and 1 other file"
+    for caught, who in ((of_file, GRAPH), (of_folder, others)):
+        (warning,) = caught
+        assert warning.filename == __file__
+        assert str(warning.message).startswith(f"{who} describe")
+        assert str(warning.message).endswith(remedy)
+
+
+def test_load_says_that_a_machine_file_has_no_bandwidth(folder: Path) -> None:
+    path = folder / "cluster.json"
+    options = io.MachineOptions(machines=str(path))
+    with pytest.warns(MachinesAssumedWarning, match='; say "bandwidth" in the machine file$'):
+        io.load(GRAPH, platform=options)
+    path.write_text(path.read_text().replace('"processors"', '"bandwidth": 1, "processors"'))
+    options = io.MachineOptions(machines=str(path))
+    assert io.load(GRAPH, platform=options).n_processors == 2
 
 
 def test_files_with_their_own_processors_are_no_reason_to_warn(folder: Path) -> None:
