@@ -4,7 +4,7 @@ Where communication is dear, a chain or a column of tasks has to leave its proce
 the way of single tasks and of pairs there each step lengthens the schedule by more than the last
 one saves. The tasks keep their places in the order. To judge a move only the part of the order
 from the first to the last member is decoded, because the finishes before it and the bottom levels
-behind it do not change.
+behind it do not change. No step takes O(n) time unless that part is so long.
 """
 
 import math
@@ -15,7 +15,14 @@ import numpy as np
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.graph.communication import communication
 from dagsched_env.kernels.jit import borrowing, kernel
-from dagsched_env.kernels.moves.solution import Solution, rebuild
+from dagsched_env.kernels.moves.solution import (
+    Solution,
+    link,
+    mark,
+    renew_bottom_levels,
+    renew_finishes,
+    unlink,
+)
 
 __all__ = [
     "KINDS",
@@ -34,15 +41,19 @@ class Cluster(NamedTuple):
     """Work space of a move."""
 
     members: Ints  # [n] its tasks, in the order in which they were found
+    before: Ints  # [n] the node before each of them, before the move
+    after: Ints  # [n] the node behind each of them, before the move
     finish: Floats  # [n] after the move, of tasks from the first to the last member
     free: Floats  # [p] when the processors become free after the move
-    last: Ints  # [p] the last node of each processor before the move
+    last: Ints  # [p] the last node of each processor before the move, -1 where none is looked up
 
 
 @kernel
 def cluster(n: int, p: int) -> Cluster:
     """Work space for n tasks on p processors."""
     return Cluster(
+        np.empty(n, dtype=np.int64),
+        np.empty(n, dtype=np.int64),
         np.empty(n, dtype=np.int64),
         np.empty(n, dtype=np.float64),
         np.empty(p, dtype=np.float64),
@@ -70,7 +81,7 @@ def gather(g: InstanceArrays, s: Solution, w: Cluster, t: int, q: int, most: int
     """
     home = s.processor[t]
     w.members[0] = t
-    s.processor[t], s.stale[t] = q, True
+    s.processor[t], s.stale[s.position[t]] = q, True
     size, k = 1, 0
     while k < size and size < most:
         v = w.members[k]
@@ -90,7 +101,7 @@ def _join(
 ) -> int:
     if size == most or s.processor[v] != home or not g.comp[v, q] < math.inf:
         return size
-    s.processor[v], s.stale[v] = q, True
+    s.processor[v], s.stale[s.position[v]] = q, True
     w.members[size] = v
     return size + 1
 
@@ -101,7 +112,8 @@ def longest_through(
 ) -> float:
     """Longest path after the move by the order from the first to the last member (time).
 
-    Other paths do not change. ∞ where there is a path longer than ``ceiling``.
+    Other paths do not change; those over processors without a task there do not count either.
+    ∞ where there is a path longer than ``ceiling``.
 
     Args:
         g: the problem.
@@ -111,21 +123,18 @@ def longest_through(
         home: the processor of its members before.
         ceiling: the longest path that is accepted (time).
     """
-    n, p = g.comp.shape
-    first, end = n, 0
-    for k in range(size):
-        first = min(first, s.position[w.members[k]])
-        end = max(end, s.position[w.members[k]] + 1)
-    for q in range(p):
-        w.last[q] = n + q
-    for k in range(first):
-        w.last[s.processor[s.order[k]]] = s.order[k]
-    for q in range(p):
-        w.free[q] = s.finish[w.last[q]]
+    first, end = _extent(s, w, size)
+    target = s.processor[w.members[0]]
+    w.last[:] = -1
+    w.last[target] = _node_before(s, target, first)
+    w.free[target] = s.finish[w.last[target]]
     longest = 0.0
     for k in range(first, end):
         t = s.order[k]
         q = s.processor[t]
+        origin = home if s.stale[k] else q
+        if w.last[origin] < 0:
+            w.free[origin] = s.finish[s.before[t]]
         start = w.free[q]
         for e in range(g.pred_ptr[t], g.pred_ptr[t + 1]):
             u = g.pred_task[e]
@@ -133,7 +142,7 @@ def longest_through(
             start = max(start, ready + communication(g, g.pred_data[e], s.processor[u], q))
         finish = start + g.comp[t, q]
         w.finish[t] = w.free[q] = finish
-        w.last[home if s.stale[t] else q] = t
+        w.last[origin] = t
         longest = max(longest, finish)
         for e in range(g.succ_ptr[t], g.succ_ptr[t + 1]):
             v = g.succ_task[e]
@@ -142,8 +151,9 @@ def longest_through(
                 longest = max(longest, finish + sent + s.bottom_level[v])
         if longest > ceiling:
             return math.inf
-    for q in range(p):
-        longest = max(longest, w.free[q] + s.bottom_level[s.after[w.last[q]]])
+    for q in range(w.last.shape[0]):
+        if w.last[q] >= 0:
+            longest = max(longest, w.free[q] + s.bottom_level[s.after[w.last[q]]])
     return longest if longest <= ceiling else math.inf
 
 
@@ -155,15 +165,74 @@ def settle(
 
     Args:
         g: the problem.
-        s: the schedule; changed in O(n + edges) where the move is accepted.
+        s: the schedule; changed.
         w: of ``gather``.
         size: of the cluster.
         home: the processor of its members before.
         accepted: whether it moves.
     """
+    if not accepted:
+        for k in range(size):
+            t = w.members[k]
+            s.processor[t], s.stale[s.position[t]] = home, False
+        return
+    first, end = _relink(s, w, size)
+    pending = 0
     for k in range(size):
-        s.stale[w.members[k]] = False
-        if not accepted:
-            s.processor[w.members[k]] = home
-    if accepted:
-        rebuild(g, s)
+        t = w.members[k]
+        pending += mark(s, t) + mark(s, w.after[k]) + mark(s, s.after[t])
+        for e in range(g.succ_ptr[t], g.succ_ptr[t + 1]):
+            pending += mark(s, g.succ_task[e])
+    renew_finishes(g, s, first, pending)
+    pending = 0
+    for k in range(size):
+        t = w.members[k]
+        pending += mark(s, t) + mark(s, w.before[k]) + mark(s, s.before[t])
+        for e in range(g.pred_ptr[t], g.pred_ptr[t + 1]):
+            pending += mark(s, g.pred_task[e])
+    renew_bottom_levels(g, s, end - 1, pending)
+
+
+@borrowing
+def _relink(s: Solution, w: Cluster, size: int) -> tuple[int, int]:
+    """Take the members out of the sequence of their old processor and put them into the new one.
+
+    Afterwards no task is stale. Returns the part of the order from the first member to the last.
+    """
+    first, end = _extent(s, w, size)
+    for k in range(size):
+        w.before[k], w.after[k] = s.before[w.members[k]], s.after[w.members[k]]
+    for k in range(size):
+        unlink(s, w.members[k])
+    n = s.order.shape[0]
+    previous = _node_before(s, s.processor[w.members[0]], first)
+    for k in range(first, end):
+        if not s.stale[k]:
+            continue
+        s.stale[k] = False
+        t = s.order[k]
+        following = s.after[previous]
+        while following < n and s.position[following] < k:
+            previous, following = following, s.after[following]
+        link(s, t, previous)
+        previous = t
+    return first, end
+
+
+@borrowing
+def _extent(s: Solution, w: Cluster, size: int) -> tuple[int, int]:
+    """The positions in the order from the first member to behind the last one."""
+    first, end = s.order.shape[0], 0
+    for k in range(size):
+        first = min(first, s.position[w.members[k]])
+        end = max(end, s.position[w.members[k]] + 1)
+    return first, end
+
+
+@borrowing
+def _node_before(s: Solution, q: int, position: int) -> int:
+    """The last node of a processor before a position in the order."""
+    k = position - 1
+    while k >= 0 and s.processor[s.order[k]] != q:
+        k -= 1
+    return s.order[k] if k >= 0 else s.order.shape[0] + q  # type: ignore[no-any-return]

@@ -32,7 +32,6 @@ __all__ = [
     "link",
     "makespan",
     "mark",
-    "rebuild",
     "renew_bottom_levels",
     "renew_finishes",
     "shift",
@@ -55,7 +54,7 @@ class Solution(NamedTuple):
     bottom_level: Floats  # [n + p] longest path from the start of a task on, itself included
     before: Ints  # [n + p] the node before a task on its processor
     after: Ints  # [n + p] the node behind it
-    stale: npt.NDArray[np.bool_]  # [n] work space, all False between calls
+    stale: npt.NDArray[np.bool_]  # [n] work space by position, all False between calls
 
 
 @kernel
@@ -79,14 +78,6 @@ def solution(g: InstanceArrays, order: Ints, processor: Ints) -> Solution:
         np.empty(n + p, dtype=np.int64),
         np.zeros(n, dtype=np.bool_),
     )
-    rebuild(g, s)
-    return s
-
-
-@borrowing
-def rebuild(g: InstanceArrays, s: Solution) -> None:
-    """Compute all other arrays from ``order`` and ``processor``."""
-    n, p = g.comp.shape
     for node in range(n, n + p):
         s.before[node] = s.after[node] = node
     for k in range(n):
@@ -96,6 +87,7 @@ def rebuild(g: InstanceArrays, s: Solution) -> None:
         s.finish[t] = _finish(g, s, t)
     for k in range(n - 1, -1, -1):
         s.bottom_level[s.order[k]] = _bottom_level(g, s, s.order[k])
+    return s
 
 
 @borrowing
@@ -119,17 +111,17 @@ def renew_finishes(g: InstanceArrays, s: Solution, k: int, pending: int) -> None
         pending: number of stale tasks.
     """
     while pending > 0:
+        while not s.stale[k]:
+            k += 1
+        s.stale[k] = False
+        pending -= 1
         t = s.order[k]
-        k += 1
-        if s.stale[t]:
-            s.stale[t] = False
-            pending -= 1
-            finish = _finish(g, s, t)
-            if finish != s.finish[t]:
-                s.finish[t] = finish
-                pending += mark(s, s.after[t])
-                for e in range(g.succ_ptr[t], g.succ_ptr[t + 1]):
-                    pending += mark(s, g.succ_task[e])
+        finish = _finish(g, s, t)
+        if finish != s.finish[t]:
+            s.finish[t] = finish
+            pending += mark(s, s.after[t])
+            for e in range(g.succ_ptr[t], g.succ_ptr[t + 1]):
+                pending += mark(s, g.succ_task[e])
 
 
 @borrowing
@@ -143,17 +135,17 @@ def renew_bottom_levels(g: InstanceArrays, s: Solution, k: int, pending: int) ->
         pending: number of stale tasks.
     """
     while pending > 0:
+        while not s.stale[k]:
+            k -= 1
+        s.stale[k] = False
+        pending -= 1
         t = s.order[k]
-        k -= 1
-        if s.stale[t]:
-            s.stale[t] = False
-            pending -= 1
-            bottom_level = _bottom_level(g, s, t)
-            if bottom_level != s.bottom_level[t]:
-                s.bottom_level[t] = bottom_level
-                pending += mark(s, s.before[t])
-                for e in range(g.pred_ptr[t], g.pred_ptr[t + 1]):
-                    pending += mark(s, g.pred_task[e])
+        bottom_level = _bottom_level(g, s, t)
+        if bottom_level != s.bottom_level[t]:
+            s.bottom_level[t] = bottom_level
+            pending += mark(s, s.before[t])
+            for e in range(g.pred_ptr[t], g.pred_ptr[t + 1]):
+                pending += mark(s, g.pred_task[e])
 
 
 @borrowing
@@ -208,8 +200,8 @@ def link(s: Solution, t: int, previous: int) -> None:
 @borrowing
 def mark(s: Solution, node: int) -> int:
     """Mark a task as stale; returns 1 if it was not stale before, else 0."""
-    if node < s.stale.shape[0] and not s.stale[node]:
-        s.stale[node] = True
+    if node < s.stale.shape[0] and not s.stale[s.position[node]]:
+        s.stale[s.position[node]] = True
         return 1
     return 0
 
