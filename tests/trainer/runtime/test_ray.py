@@ -102,8 +102,8 @@ def test_a_run_outlives_all_but_its_driver(
         assert steps > 0
         assert jobs == len(jobs_of(tmp_path / "run"))
         check_each_job_counted_once(tmp_path / "run", ON_THEIR_WAY)
-        latest = latest_of(tmp_path / "run")
-        assert latest["lost"] > kills.count("raylet"), "a kill may hit one that is dying already"
+        # How many is left to chance: a kill may hit one that is dying, or has not joined yet.
+        assert latest_of(tmp_path / "run")["lost"] > 0
 
 
 @pytest.mark.slow
