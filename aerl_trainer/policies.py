@@ -17,7 +17,7 @@ from aerl_trainer.nn.evaluator import TorchEvaluator
 from aerl_trainer.nn.network import Network
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.policy.files import load_weights
-from aerl_trainer.policy.shipped import find_weights
+from aerl_trainer.policy.shipped import find_weights, shipped_names
 from aerl_trainer.stored import share, stored
 from dagsched_env.errors import DAGSchedError
 
@@ -61,7 +61,8 @@ def load_policy(directory: str | Path) -> Policy:
     be damaged.
 
     Raises:
-        CheckpointError: there is no checkpoint, or none can be read; names the damaged files.
+        CheckpointError: there is nothing of this name (the message lists the shipped policies), or
+            no checkpoint can be read; names the damaged files.
         DAGSchedError: it is of a rival, which guides no search.
         FormatError: a file that holds no weights of this policy.
     """
@@ -83,8 +84,14 @@ def _load(directory: str | Path) -> Trained:
     if (weights := find_weights(directory)) is not None:
         return Policy(FastPolicy(load_weights(weights)[0]), None, Config(), 1.0)
     place = Path(directory)
+    candidates = _candidates(place)
+    if not any(map(checkpoints.exists, (place, *candidates))):
+        raise CheckpointError(
+            f"no run, file or shipped policy {str(directory)!r}: shipped are "
+            f"{', '.join(shipped_names())}"
+        )
     try:
-        return checkpoints.read_first(_candidates(place), _read, _warn)
+        return checkpoints.read_first(candidates, _read, _warn)
     except CheckpointError as error:
         if others := _others(place):
             raise CheckpointError(f"{error}; of this run there is also {others}") from None

@@ -227,7 +227,7 @@ def _choose_shipped(best: Best) -> tuple[str, Policy]:
         best.offer(schedule, "policy")
         makespans[name] = schedule.makespan
     chosen = min(makespans, key=lambda name: makespans[name])
-    return chosen, load_policy(chosen)
+    return chosen, Policy(shipped_policy(chosen), None, Config(), 1.0)
 
 
 def _sample(instance: Instance, policy: Policy, budget_s: float, seed: int) -> Schedule:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress
 
-from aerl_trainer.cli.options import UNSAID, Machines, Specs, as_json
+from aerl_trainer.cli.options import UNSAID, Machines, Specs, as_json, check_limits, described
 from aerl_trainer.evaluation import Evaluation
 from aerl_trainer.evaluation import evaluate as evaluate_policy
 from aerl_trainer.launch import with_machines
@@ -36,6 +36,7 @@ class Settings(NamedTuple):
     seed: int
 
 
+@described
 def evaluate(
     checkpoint: Path,
     instances: Specs = (HELDOUT,),
@@ -49,16 +50,19 @@ def evaluate(
     """Compare a trained policy with classic schedulers and with search and solve without it.
 
     Args:
-        checkpoint: a run directory or a checkpoint in it.
-        instances: the problems, as for `aerl train`: files, folders, suite:NAME,
-            family:NAME?parameter=value&..., all in one table.
+        checkpoint: a run directory, a checkpoint in it, a .safetensors file, or the name of a
+            shipped policy, such as default or cholesky.
+        instances: the problems, all in one table: files of any format that dagsched reads, folders
+            of them, names of bundled traces (montage, ...), suite:NAME, or
+            family:NAME?parameter=value&...; "aerl train --instances list" prints the families.
         count: problems to draw of each family.
-        simulations: of a search, per instance.
-        budget: seconds of solve, per instance, with the policy and without.
+        simulations: of each search for a schedule.
+        budget: seconds of each solve, with the policy and without.
         seed: of families, samples and searches.
-        out: write the table to this file.
+        out: write the table to this file, as JSON.
         machines: for files that describe no processors.
     """
+    check_limits(count=count, simulations=simulations, budget=budget)
     inputs = [file for spec in instances for file in specs.files_of(spec)]
     check_output("--json", out, JSON, (*inputs, machines.machines))
     policy = load_trained(checkpoint)

@@ -61,6 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                     description="AERL-DS: search and learning for DAG scheduling. "
                     "aerl --version prints the version.",
                     args=arguments,
+                    config=(tyro.conf.DisallowNone,),
                     sort_subcommands=False,
                 )
             sys.stdout.flush()  # within reach of the errors below

@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 import tyro
 
 from aerl_trainer.batch import solve_here, solve_there
-from aerl_trainer.cli.options import UNSAID, Machines, as_json
+from aerl_trainer.cli.options import UNSAID, Machines, as_json, check_limits, described
 from aerl_trainer.solutions import Solution, print_solution, print_solutions, record_of
 from dagsched_env.cli.machines import read_problems, say_machines
 from dagsched_env.cli.outputs import CHARTS, JSON, check_not_read, check_output, output_places
@@ -28,6 +28,7 @@ class Outputs(NamedTuple):
     table: Path | None
 
 
+@described
 def solve(
     files: tyro.conf.Positional[Annotated[tuple[str, ...], tyro.conf.arg(metavar="FILE ...")]],
     checkpoint: str = "auto",
@@ -50,8 +51,9 @@ def solve(
     Args:
         files: of any format that dagsched reads, folders of them, or names of bundled traces
             (montage, ...).
-        checkpoint: a run directory or a checkpoint in it, or the name of a shipped policy; auto
-            takes the shipped policy that fits the problem best, none takes none.
+        checkpoint: a run directory, a checkpoint in it, a .safetensors file, or the name of a
+            shipped policy, such as default or cholesky; auto takes the shipped policy that fits the
+            problem best, none takes none.
         simulations: stop each after this many (default 10000, unless --budget is given).
         budget: stop each after this many seconds.
         target: stop when the makespan is at most this.
@@ -73,6 +75,9 @@ def solve(
         raise DAGSchedError("no FILE to solve: name one, or a bundled trace such as montage")
     if ray is not None and actors > 1:
         raise DAGSchedError("--actors is for one machine: on a cluster each FILE has one core")
+    check_limits(
+        budget=budget, simulations=simulations, target=target, patience=patience, actors=actors
+    )
     inputs = (*files, machines.machines)
     check_output("--json", json, JSON, inputs)
     if journal is not None:

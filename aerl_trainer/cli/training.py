@@ -10,7 +10,7 @@ from rich.console import Console
 
 from aerl_trainer import config as settings
 from aerl_trainer.cli.evaluating import HELDOUT, Settings, compare, record, title
-from aerl_trainer.cli.options import UNSAID, Machines, Specs, as_json
+from aerl_trainer.cli.options import UNSAID, Machines, Specs, as_json, described
 from aerl_trainer.config import Config, ConfigError, CurriculumConfig
 from aerl_trainer.evaluation import example_of, examples
 from aerl_trainer.launch import new_run_directory, with_machines, with_specs
@@ -30,6 +30,7 @@ GANTT_TRACE = "montage"
 LIST = ("list", f"{specs.PREFIX}list")
 
 
+@described
 def train(
     config: Path | None = None,
     algorithm: Literal["aerl", "reinforce"] | None = None,
@@ -49,12 +50,14 @@ def train(
     Args:
         config: TOML file of settings; what it leaves out keeps its default.
         algorithm: aerl trains the fast policy, and a network if the settings say so; reinforce
-            trains an attention model (Kool et al. 2019), for a comparison.
-        minutes: training time.
+            trains an attention model (Kool et al. 2019), for a comparison. Default: as in --config,
+            or aerl.
+        minutes: training time; default: as in --config, or 5.
         run_dir: where everything is written; default runs/aerl-DATE-TIME.
         resume: go on from the last checkpoint of --run-dir, with its settings.
-        actors: search processes, or threads that draw schedules where no trees are searched.
-        seed: of all randomness.
+        actors: search processes, or threads that draw schedules where no trees are searched;
+            default: as in --config, or 2.
+        seed: of all randomness; default: as in --config, or 0.
         ray: search and roll out on a Ray cluster: HOST:PORT, auto, or local:N for N nodes on this
             machine.
         instances: the problems: files, folders, suite:NAME, family:NAME?parameter=value&...; "list"

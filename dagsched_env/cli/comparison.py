@@ -131,7 +131,7 @@ def _compare(arguments: argparse.Namespace) -> None:
     print(_headline(what, instances, arguments.time_limit))
     print(compare.format_table(rows, reference))
     if importlib.util.find_spec("scipy") is None:
-        print("no p-values: they need scipy (pip install scipy)", file=sys.stderr)
+        print("no p-values: they need scipy, pip install 'aerl-ds[compare]'", file=sys.stderr)
     if arguments.pairwise:
         print(f"\n{compare.format_pairwise(makespans)}")
     if arguments.csv:

@@ -12,12 +12,10 @@ from dagsched_env.cli.machines import add_machines, machine_flags, read_problem
 from dagsched_env.cli.outputs import check_instance_output
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.generators import GENERATORS
+from dagsched_env.io.formats import READABLE, WRITABLE
 from dagsched_env.platforms import PLATFORMS
 
 __all__ = ["add_commands"]
-
-READABLE = [name for name, form in io.FORMATS.items() if form.read is not None]
-WRITABLE = [name for name, form in io.FORMATS.items() if form.write is not None]
 
 
 def add_commands(commands: Commands) -> None:

@@ -67,7 +67,7 @@ from dagsched_env.expected import expect
 from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_folder, write_text
 from dagsched_env.io.csv_trio import FILES
-from dagsched_env.io.formats import FORMATS, Format, by_suffix
+from dagsched_env.io.formats import FORMATS, WRITABLE, Format, by_suffix
 from dagsched_env.io.machine_file import load as load_machines
 from dagsched_env.io.machine_options import MachineOptions
 from dagsched_env.io.networkx_workflow import workflow_from_networkx
@@ -235,13 +235,12 @@ def _warn_assumed(problems: list[Problem], platform: Equips | None, such_as: str
 
 def _writer(path: Path, format: str | None) -> Format:
     if format is not None:
-        check_name(format)
+        check_name(format, WRITABLE)
     name = format or by_suffix(path.name) or ("json" if not path.suffix else None)
     chosen = FORMATS[name] if name is not None else None
     if chosen is None or chosen.write is None:
         problem = "unknown suffix" if chosen is None else f"{chosen.title} is only read"
-        writable = [key for key, value in FORMATS.items() if value.write is not None]
-        raise DAGSchedError(f"{problem}: name a format of {', '.join(writable)}")
+        raise DAGSchedError(f"{problem}: name a format of {', '.join(WRITABLE)}")
     return chosen
 
 

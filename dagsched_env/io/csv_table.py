@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from dagsched_env.errors import FormatError
 from dagsched_env.io.source import decoded, named
 
 __all__ = ["Row", "positions", "read_file", "read_table"]
+
+DECIMAL_COMMA = re.compile(r"\d,\d")
 
 Row = tuple[str, list[str]]
 """Place of a line, for messages, and its cells."""
@@ -29,7 +32,8 @@ def read_table(text: str, name: str = "") -> list[Row]:
         name: what messages call it; empty where they name it anyway.
 
     Raises:
-        FormatError: not CSV, not rectangular, or empty; the message names the line.
+        FormatError: not CSV, not rectangular, or empty; the message names the line. Separated by
+            semicolons; it says what to write.
     """
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
 
@@ -38,6 +42,7 @@ def read_table(text: str, name: str = "") -> list[Row]:
 
     rows: list[Row] = []
     try:
+        _check_separator(text, name)
         rows.extend((place(), cells) for cells in reader if cells)
     except csv.Error as error:
         raise FormatError(f"{place()}: {error}") from None
@@ -47,6 +52,17 @@ def read_table(text: str, name: str = "") -> list[Row]:
         if len(cells) != len(rows[0][1]):
             raise FormatError(f"{where} has {len(cells)} cells, the header {len(rows[0][1])}")
     return rows
+
+
+def _check_separator(text: str, name: str) -> None:
+    """Refuse what a spreadsheet saves where numbers are written with commas."""
+    header = next(filter(None, csv.reader(io.StringIO(text, newline=""))), [])
+    if len(header) == 1 and ";" in header[0]:
+        numbers = ", and write numbers with points, as in 1.5" if DECIMAL_COMMA.search(text) else ""
+        raise FormatError(
+            f"the cells of {name or 'the table'} seem to be separated by semicolons: separate them "
+            f"by commas{numbers}"
+        )
 
 
 def positions(names: Iterable[tuple[str, str]]) -> dict[str, int]:

@@ -44,8 +44,8 @@ Record = tuple[str, dict[str, str]]
 
 
 def recognises(text: str) -> bool:
-    """Whether text begins with the header of a table of tasks."""
-    header = text.lstrip().partition("\n")[0].split(",")
+    """Whether text begins with the header of a table of tasks; ``parse`` refuses semicolons."""
+    header = text.lstrip().partition("\n")[0].replace(";", ",").split(",")
     names = {_plain(cell.strip().strip('"')) for cell in header}
     return "task" in names and not names.isdisjoint(TIMES)
 

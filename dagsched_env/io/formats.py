@@ -23,7 +23,7 @@ from dagsched_env.io.source import Source
 from dagsched_env.schedule import Schedule
 from dagsched_env.workflow import Workflow
 
-__all__ = ["FORMATS", "Format", "by_suffix"]
+__all__ = ["FORMATS", "READABLE", "WRITABLE", "Format", "by_suffix"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +116,9 @@ FORMATS: dict[str, Format] = {
     ),
 }
 """Name of each format → how it is read and written."""
+
+READABLE = tuple(name for name, format in FORMATS.items() if format.read is not None)
+WRITABLE = tuple(name for name, format in FORMATS.items() if format.write is not None)
 
 
 def by_suffix(file_name: str) -> str | None:

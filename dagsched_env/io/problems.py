@@ -1,5 +1,6 @@
 """Problems in files, on machines of choice; what is assumed of these is never silent."""
 
+import contextlib
 import difflib
 import errno
 import os
@@ -13,7 +14,7 @@ from dagsched_env.errors import DAGSchedError, FormatError, MachinesAssumedWarni
 from dagsched_env.instance import Instance
 from dagsched_env.io import csv_workflow, machine_file
 from dagsched_env.io.csv_trio import COMPUTATION
-from dagsched_env.io.formats import FORMATS, by_suffix
+from dagsched_env.io.formats import FORMATS, READABLE, by_suffix
 from dagsched_env.io.machine_options import IN_MACHINE_FILE, MachineOptions
 from dagsched_env.io.recognise import check_name, recognise
 from dagsched_env.io.source import Source, named
@@ -58,11 +59,12 @@ def read(path: str | PathLike[str], *, format: str | None = None) -> Instance | 
 
     ``path``, ``format`` and errors are those of ``dagsched_env.io.load``.
     """
+    _check_no_folder(Path(path))
     bundle = str(path) in BUNDLED and not Path(path).exists()
     source = Source(bundled(str(path)) if bundle else _existing(Path(path)))
     with named(path):
         if format is not None:
-            check_name(format)
+            check_name(format, READABLE)
         found = FORMATS[format or recognise(source)]
         if found.read is None:
             raise DAGSchedError(f"{found.title} is only written: read the file it was made from")
@@ -228,6 +230,28 @@ def _read_entry(path: Path) -> Instance | Workflow | None:
         if promised is None:
             return None
         raise
+
+
+def _check_no_folder(path: Path) -> None:
+    """Refuse a folder of files where one problem is read; the error names one in it."""
+    if not path.is_dir() or _is_csv(path) or (path / csv_workflow.TASKS).is_file():
+        return
+    found = _first_problem(path)
+    example = "" if found is None else f", such as {found}"
+    raise FormatError(
+        f"{path}: a folder, without {COMPUTATION} or {csv_workflow.TASKS} of an instance as CSV: "
+        f"name one file in it{example}; dagsched compare, aerl solve and io.load_folder take "
+        f"folders"
+    )
+
+
+def _first_problem(folder: Path) -> Path | None:
+    for entry in sorted(folder.iterdir()):
+        if by_suffix(entry.name) in READABLE:
+            with contextlib.suppress(DAGSchedError, OSError):
+                if _read_entry(entry) is not None:
+                    return entry
+    return None
 
 
 def _existing(path: Path) -> Path:

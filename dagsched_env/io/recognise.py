@@ -1,9 +1,11 @@
 """The format of a file: by its suffix where this is unique, otherwise by its content."""
 
+from collections.abc import Collection
+
 from dagsched_env.errors import DAGSchedError, FormatError
 from dagsched_env.io import csv_workflow, machine_file, own_json, wfformat
 from dagsched_env.io.dot_syntax import starts_like_dot
-from dagsched_env.io.formats import FORMATS, by_suffix
+from dagsched_env.io.formats import FORMATS, READABLE, by_suffix
 from dagsched_env.io.numbers import lines
 from dagsched_env.io.source import Source
 from dagsched_env.io.xml_tree import local_name
@@ -25,7 +27,7 @@ def recognise(source: Source) -> str:
     of all lines fit that format, else a flexible job shop.
 
     Raises:
-        FormatError: none of these; it lists the formats.
+        FormatError: none of these; it lists the formats that can be read.
         MissingExtraError: XML, and its parser is not installed.
         OSError: the file cannot be read.
     """
@@ -46,10 +48,10 @@ def recognise(source: Source) -> str:
     return _numbers(source.text)
 
 
-def check_name(name: str) -> None:
-    """Raise a DAGSchedError that lists the formats if no format has this name."""
+def check_name(name: str, fitting: Collection[str]) -> None:
+    """Raise a DAGSchedError that lists the fitting formats if no format at all has this name."""
     if name not in FORMATS:
-        raise DAGSchedError(f"no format {name!r}: there are {', '.join(FORMATS)}")
+        raise DAGSchedError(f"no format {name!r}: there are {', '.join(fitting)}")
 
 
 def _json(source: Source) -> str:
@@ -81,7 +83,7 @@ def _numbers(text: str) -> str:
     rows = [words for _, words in lines(text)]
     counted = [words for words in rows if words[0][0].isdigit()]
     if not counted:
-        raise FormatError(f"unknown format: name one of {', '.join(FORMATS)}")
+        raise FormatError(f"unknown format: name one of {', '.join(READABLE)}")
     header, body = counted[0], counted[1:]
     if len(header) == 1:
         return "stg"

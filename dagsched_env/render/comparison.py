@@ -26,6 +26,8 @@ __all__ = ["comparison_figure", "save_comparison"]
 
 NAME_LENGTH, TITLE_LENGTH = 36, 80
 """Letters of a scheduler's name, and of the title."""
+LEAST_SPAN = 0.02
+"""Of the axis of ratios: where all are equal, their differences are noise."""
 
 
 def comparison_figure(
@@ -60,6 +62,10 @@ def comparison_figure(
         axes.plot([middle], [row], "|", color=PAPER, markersize=7, zorder=4)
         axes.plot([values.mean()], [row], "D", color=ACCENT, markersize=5, zorder=5)
     axes.axvline(1.0, color=ACCENT, linewidth=1.0, zorder=1)
+    axes.ticklabel_format(axis="x", useOffset=False)
+    least, most = axes.get_xlim()
+    if (missing := LEAST_SPAN - (most - least)) > 0:
+        axes.set_xlim(least - missing / 2, most + missing / 2)
     labels = [drawable(name, NAME_LENGTH) for name in names]
     axes.set_yticks(range(len(names)), labels, parse_math=False)
     axes.set_ylim(len(names) - 0.5, -0.5)

@@ -16,7 +16,8 @@ from rich.status import Status
 from aerl_trainer import batch
 from aerl_trainer import config as settings
 from aerl_trainer.cli import joined, main
-from aerl_trainer.config import Config
+from aerl_trainer.config import Config, RunConfig
+from aerl_trainer.policy.shipped import shipped_names
 from aerl_trainer.reporting import RunDirectory, read_metrics
 from aerl_trainer.runtime.supervisor import SearchPoolError
 from aerl_trainer.solutions import live
@@ -310,12 +311,16 @@ def test_evaluate_needs_what_it_is_given(
     directory, _ = trained
     nowhere, empty = tmp_path / "nowhere", tmp_path / "empty"
     empty.mkdir()
-    assert f"{nowhere}: no checkpoint" in fails(capsys, "evaluate", "--checkpoint", nowhere)
+    error = fails(capsys, "evaluate", "--checkpoint", nowhere)
+    assert error == (
+        f"no run, file or shipped policy '{nowhere}': shipped are {', '.join(shipped_names())}"
+    )
     assert "state.json: missing" in fails(capsys, "evaluate", "--checkpoint", empty)
     given = ("evaluate", "--checkpoint", directory)
     assert "nothing.json" in fails(capsys, *given, "--instances", tmp_path / "nothing.json")
     traces = ("--instances", "suite:workflows_small")
-    assert "simulations is 0" in fails(capsys, *given, *traces, "--simulations", 0)
+    for option in ("--simulations", "--count", "--budget"):
+        assert fails(capsys, *given, *traces, option, 0).startswith(f"{option} is 0")
     damaged = tmp_path / "checkpoints" / "last"
     damaged.mkdir(parents=True)
     (damaged / "state.json").write_text("{}")
@@ -520,12 +525,13 @@ def test_schedules_do_not_go_into_the_folder_of_the_problems(
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--target", "-1"], "target is -1.0: give a number > 0"),
+        (["--target", "-1"], "--target is -1.0: give a number > 0"),
         (["montage", "--out", "one.json"], "one.json: of several files --out names a folder"),
-        (["--simulations", "0"], "simulations is 0: give a whole number >= 1"),
-        (["--budget", "-1"], "budget_s is -1.0: give a number > 0"),
-        (["--actors", "0"], "actors is 0"),
-        (["--checkpoint", "nowhere"], "nowhere: no checkpoint here"),
+        (["--simulations", "0"], "--simulations is 0: give a whole number >= 1"),
+        (["--budget", "-1"], "--budget is -1.0: give a number > 0"),
+        (["--patience", "0"], "--patience is 0.0: give a number > 0"),
+        (["--actors", "0"], "--actors is 0"),
+        (["--checkpoint", "nowhere"], "no run, file or shipped policy 'nowhere': shipped are"),
         (["--simulations", "5", "--gantt", "gantt.xyz"], "gantt.xyz"),
         (["--speeds", "1,2"], "the file describes its processors itself: leave --speeds out"),
         (["--speeds", "1", "--processors", "2"], "write one speed for each processor"),
@@ -543,6 +549,14 @@ def test_bad_arguments_of_solve(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert message in fails(capsys, "solve", instance_file[0], *flags)
+
+
+@pytest.mark.parametrize("budget", [0, -1, "nan"])
+def test_a_bad_budget_is_refused_before_machines_are_assumed(
+    capsys: pytest.CaptureFixture[str], budget: float | str
+) -> None:
+    message = f"--budget is {float(budget)}: give a number > 0, finite"
+    assert fails(capsys, "solve", "montage", "--budget", budget) == message
 
 
 @pytest.mark.parametrize(
@@ -615,6 +629,47 @@ def test_help(capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("command", "texts"),
+    [
+        (
+            "train",
+            [
+                f"training time; default: as in --config, or {RunConfig().minutes:g}.",
+                f"no trees are searched; default: as in --config, or {RunConfig().actors}.",
+                f"of all randomness; default: as in --config, or {RunConfig().seed}.",
+                "--algorithm {aerl,reinforce} aerl trains",
+            ],
+        ),
+        (
+            "evaluate",
+            [
+                "--checkpoint PATH a run directory, a checkpoint in it, a .safetensors file, or "
+                "the name of a shipped policy, such as default or cholesky. (required)",
+                "names of bundled traces (montage, ...), suite:NAME, or",
+                "(default: suite:heldout)",
+                "their number; default: 4. --speeds",
+            ],
+        ),
+        ("solve", ["bundled traces (montage, ...).", "--budget FLOAT stop each after this many"]),
+    ],
+)
+def test_help_says_each_default_once(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    texts: list[str],
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    output = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "None" not in output
+    assert "(default: )" not in output
+    for text in texts:
+        assert text in output
+
+
+@pytest.mark.parametrize(
     "argv", [[], ["trian"], ["train", "--minutes", "soon"], ["solve", "x", "--fast"]]
 )
 def test_wrong_usage(capsys: pytest.CaptureFixture[str], argv: list[str]) -> None:
@@ -639,14 +694,7 @@ def test_a_full_disk_at_a_file_of_the_end_is_one_line_and_the_run_goes_on(
     shutil.copytree(trained[0], run)
     quick = ("run.evaluation_budget_s=0.001", "run.evaluation_simulations=1")
     resume = ("train", "--resume", "--run-dir", run, "--set", *quick)
-    for name in (
-        "system.json",
-        "config.toml",
-        "results.json",
-        "learning_curve.png",
-        "gantt.png",
-        "report.html",
-    ):
+    for name in ("system.json", "results.json", "report.html"):
         with full_disk(monkeypatch, name.partition(".")[0]):
             error = fails(capsys, *resume)
         assert error == f"{run / name}: No space left on device"

@@ -53,7 +53,7 @@ def test_checkpoints_without_a_policy_are_named(tmp_path: Path) -> None:
         from_checkpoint(tmp_path / "old", 1, 0)
     with pytest.raises(DAGSchedError, match=r"state\.json: missing"):
         from_checkpoint(tmp_path, 1, 0)
-    with pytest.raises(DAGSchedError, match="none: no checkpoint here"):
+    with pytest.raises(DAGSchedError, match=r"no run, file or shipped policy '.*none'"):
         from_checkpoint(tmp_path / "none", 1, 0)
 
 

@@ -177,7 +177,7 @@ def test_one_actor_is_deterministic() -> None:
         ({"simulations": 0}, "simulations is 0: give a whole number >= 1"),
         ({"actors": 0}, "actors is 0: give a whole number >= 1"),
         ({"seed": -1}, "seed is -1"),
-        ({"checkpoint": "/nowhere"}, "/nowhere: no checkpoint here"),
+        ({"checkpoint": "/nowhere"}, "no run, file or shipped policy '/nowhere'"),
     ],
 )
 def test_bad_arguments(options: dict[str, Any], message: str) -> None:

@@ -331,7 +331,14 @@ def test_policies_that_cannot_be_had(capsys, reader):
     ("arguments", "message"),
     [
         (["info", "none.json"], "none.json: No such file or directory"),
-        (["info", "."], "not an instance as CSV"),
+        (
+            ["info", "."],
+            ".: a folder, without computation.csv or tasks.csv of an instance as CSV: ",
+        ),
+        (["info", "."], "name one file in it, such as fork.dot; dagsched compare, aerl solve and"),
+        (["schedule", "empty"], "empty: a folder, without computation.csv or tasks.csv"),
+        (["plot", "empty", "--out", "x.png"], "name one file in it; dagsched compare"),
+        (["convert", "empty", "x.json"], "take folders"),
         (["info", "broken.json"], "broken.json: not JSON"),
         (["info", "schedule.json"], "schedule.json: unknown format"),
         (["schedule", "cycle.json"], "cycle.json: the tasks form a cycle"),
@@ -379,6 +386,8 @@ def test_errors_are_one_line(capsys, tmp_path, monkeypatch, arguments, message):
     Path("broken.json").write_text('{"format": "dagsched-')
     Path("latin.json").write_bytes(b"\xe9")
     Path("schedule.json").write_text(Schedule([0], [0], [1]).to_json())
+    Path("empty").mkdir()
+    Path("fork.dot").write_text("digraph {a [weight=1]; b [weight=2]; a -> b}")
     record = json.loads(Instance([[1], [1]], [(0, 1)], [0]).to_json())
     record |= {"edges": [[0, 1], [1, 0]], "data": [0, 0]}
     Path("cycle.json").write_text(json.dumps(record))

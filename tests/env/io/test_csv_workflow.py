@@ -158,7 +158,9 @@ TASKS = "task,time\na,1\nb,2\n"
         ({"x.csv": "task\na\n"}, "line 1 has no column 'time' or 'runtime' or .*: add it"),
         ({"x.csv": "time\n1\n"}, "line 1 has no column 'task': add it"),
         ({"x.csv": "task,time,cores\na,1,2\n"}, "line 1: the column 'cores' is not read: remove"),
-        ({"x.csv": "task;time\na;1\n"}, "line 1: the column 'task;time' is not read: remove it"),
+        ({"x.csv": "\ntask;time\na;1\n"}, "cells of the table .* semicolons: .* by commas$"),
+        ({"x.csv": '"task";"time"\n"a";1,5\n'}, "by commas, and write numbers with points"),
+        ({"x.csv": TASKS, "edges.csv": "from;to\na;b\n"}, "cells of edges.csv seem .* semicolons"),
         ({"x.csv": "task,time,Work\na,1,2\n"}, "line 1: 'Work' is a second column of 'time'"),
         ({"x.csv": "task,time\n"}, "line 1 is the last: a workflow has at least one task"),
         ({"x.csv": ""}, "the table is empty: it needs a header"),
@@ -185,6 +187,16 @@ def test_errors_name_the_table_and_the_line(
     assert str(caught.value).startswith(f"{tmp_path / 'x.csv'}: ")
 
 
+def test_semicolons_are_named_whatever_the_suffix_and_in_a_folder(tmp_path: Path) -> None:
+    write(tmp_path, {"x.csv": "task;time\na;1\n", "x.txt": "task;time\na;1\n"})
+    for act, place in ((io.read, "x.csv"), (io.read, "x.txt"), (io.load_folder, "")):
+        with pytest.raises(FormatError, match=r"x\.(csv|txt): the cells .* semicolons"):
+            act(tmp_path / place)
+    write(tmp_path, {"x.csv": 'task,time\n"a;b",1\n', "x.txt": "instance;tasks;seconds\na;1;2\n"})
+    (found,) = io.load_folder(tmp_path, platform=UNIT)
+    assert found.task_names == ("a;b",)
+
+
 def test_another_encoding_names_the_table(tmp_path: Path) -> None:
     write(tmp_path, {"tasks.csv": TASKS})
     (tmp_path / "edges.csv").write_bytes("from,to\ngröße,b\n".encode("latin-1"))
@@ -193,7 +205,7 @@ def test_another_encoding_names_the_table(tmp_path: Path) -> None:
 
 
 def test_tables_that_cannot_be_told_apart_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match=r"no computation\.csv and no tasks\.csv"):
+    with pytest.raises(FormatError, match=r"a folder, without computation\.csv or tasks\.csv"):
         io.read(tmp_path)
     write(tmp_path, {"tasks.csv": TASKS, "computation.csv": ",p\na,1\n"})
     for act in (io.read, io.load_folder):

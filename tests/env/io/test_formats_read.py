@@ -196,10 +196,18 @@ def test_format_is_an_order(tmp_path):
     with pytest.raises(FormatError, match="visits machine 1 twice"):
         io.load(path)
     assert io.load(path, format="fjsp").comp.tolist() == [[7, INF]]
-    with pytest.raises(DAGSchedError, match="no format 'fjs': there are chrome_trace, csv"):
+    with pytest.raises(DAGSchedError, match="no format 'fjs': there are csv, dax, dot, fjsp"):
         io.load(path, format="fjs")
     with pytest.raises(FormatError, match=r"a\.txt: not JSON"):
         io.load(path, format="json")
+
+
+def test_an_unknown_format_is_one_of_those_that_are_read(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("what is this\n")
+    with pytest.raises(FormatError, match=r"unknown format: name one of csv, dax, .*wff") as caught:
+        io.load(path)
+    assert "chrome_trace" not in str(caught.value)
 
 
 def test_the_registry_covers_the_table_in_the_documentation():

@@ -296,7 +296,7 @@ def test_a_schedule_is_written_where_it_has_a_place(tmp_path, instance):
     [
         ("a.stg", None, "STG is only read: name a format of .*graphml"),
         ("a.xyz", None, "unknown suffix: name a format of"),
-        ("a.json", "yaml", "no format 'yaml': there are"),
+        ("a.json", "yaml", "no format 'yaml': there are chrome_trace, csv, dot, graphml, json"),
         ("a.json", "fjsp", "flexible job shop is only read"),
     ],
 )

@@ -24,7 +24,7 @@ from dagsched_env.render import (
     save,
     save_gantt,
 )
-from dagsched_env.render.comparison import comparison_figure
+from dagsched_env.render.comparison import LEAST_SPAN, comparison_figure
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import cpop, heft, olb
 
@@ -293,6 +293,15 @@ def test_comparison_figure() -> None:
     assert figure.axes[0].get_yticklabels()[0].get_text() == "$x_{"
     with pytest.raises(DAGSchedError, match="no finite ratios"):
         comparison_figure({"a": [np.inf]}, "heft")
+
+
+def test_ratios_that_hardly_differ_are_written_in_full_and_drawn_close() -> None:
+    figure = comparison_figure({"a": [1.0, 1.00001], "b": [0.99999, 1.0]}, "heft")
+    axes = figure.axes[0]
+    least, most = axes.get_xlim()
+    assert most - least == pytest.approx(LEAST_SPAN)
+    figure.canvas.draw()
+    assert axes.xaxis.get_offset_text().get_text() == ""
 
 
 # -- the element of a page -----------------------------------------------------------------------
