@@ -9,9 +9,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from dagsched_env import io
+from helpers.small_runs import problem
+
 FENCE = re.compile(r'^```(\w*)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
-COMMAND = re.compile(r"^(?:dagsched|aerl) .*$", re.MULTILINE)
+FILE = re.compile(r"[\w-]+\.\w+")
 OUTPUT, EXAMPLE = "Output", "Output, for example"
+OURS = ("dagsched", "aerl")
+ELSEWHERE = re.compile(r"10\.0\.0\.1:|--ray auto")
+"""In commands for the machines of a cluster that is not there."""
+BRIEF = "--set validator.instances=5 run.evaluation_simulations=20 run.evaluation_budget_s=0.01"
+LONG = re.compile(r"--minutes [1-9]\d*(?= |$)")
+"""What takes minutes, and runs for seconds in a test."""
 
 
 class Block(NamedTuple):
@@ -19,19 +28,38 @@ class Block(NamedTuple):
 
     language: str
     title: str
-    """``Output``, ``Output, for example``, the name of a file, or nothing."""
+    """``Output``, ``Output, for example``, the name of a file, what it is for, or nothing."""
     content: str
 
     @property
+    def is_file(self) -> bool:
+        """A reader would write the content into the file that the title names."""
+        return FILE.fullmatch(self.title) is not None
+
+    @property
     def commands(self) -> list[list[str]]:
-        """What a reader would run: the Python block itself, or the shell's lines of ours."""
-        if self.title:
-            return []
-        if self.language == "python":
+        """What a test runs: the Python block itself, or the shell's lines of ours."""
+        if self.language == "python" and not self.is_file:
             return [[sys.executable, "-c", self.content]]
-        whole = self.content.replace("\\\n", " ")
-        lines = COMMAND.findall(whole) if self.language == "sh" else []
-        return [shlex.split(line) for line in lines]
+        return [
+            shlex.split(LONG.sub(f"--minutes 0.05 {BRIEF}", line))
+            for line in self._lines
+            if _runs(line)
+        ]
+
+    @property
+    def not_run(self) -> list[list[str]]:
+        """The words of the shell's other lines."""
+        return [shlex.split(line, comments=True) for line in self._lines if not _runs(line)]
+
+    @property
+    def _lines(self) -> list[str]:
+        whole = self.content.replace("\\\n", " ") if self.language == "sh" else ""
+        return [line for line in whole.splitlines() if line.strip()]
+
+
+def _runs(line: str) -> bool:
+    return line.startswith(tuple(f"{program} " for program in OURS)) and not ELSEWHERE.search(line)
 
 
 def blocks(text: str) -> Iterator[Block]:
@@ -40,11 +68,31 @@ def blocks(text: str) -> Iterator[Block]:
         yield Block(language, title, content)
 
 
+def write_problems(folder: Path) -> None:
+    """The reader's own ``problems/``: three files, with machines."""
+    (folder / "problems").mkdir()
+    for seed in range(3):
+        io.save(problem(12, 3, seed=seed), folder / "problems" / f"{seed}.json")
+
+
+def expanded(command: list[str], cwd: Path) -> list[str]:
+    """With the files that the shell puts in the place of ``*``."""
+    words = []
+    for word in command:
+        if "*" in word and command[0] in OURS:
+            found = sorted(path.relative_to(cwd).as_posix() for path in cwd.glob(word))
+            assert found, f"no file is like {word}"
+            words += found
+        else:
+            words.append(word)
+    return words
+
+
 def run(command: list[str], cwd: Path) -> str:
     """Standard output of a command that has to succeed."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        command,
+        expanded(command, cwd),
         cwd=cwd,
         env={**os.environ, "PATH": path},
         capture_output=True,

@@ -1,6 +1,7 @@
-"""The documentation site: its navigation, its tables made from code, and every snippet in it.
+"""The documentation site: its navigation, its tables made from code, and the blocks of its pages.
 
-The strict build, which checks links and references, is ``make docs``.
+The strict build, which checks links and references, is ``make docs``. Lines of blocks that do not
+run here are in ``test_commands.py``.
 """
 
 import importlib.util
@@ -30,6 +31,7 @@ DOCS = ROOT / "docs"
 CONFIG: dict[str, Any] = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
 PROGRAMS = {"aerl": aerl_trainer.cli.main, "dagsched": dagsched_env.cli.main}
 WITHOUT_SNIPPETS = {"algorithm.md", "decisions.md", "glossary.md", "api/index.md"}
+ON_RAY = "scaling.md"
 PAGES = sorted(
     path.relative_to(DOCS).as_posix()
     for path in DOCS.glob("**/*.md")
@@ -163,17 +165,31 @@ def test_every_marker_names_a_table_and_every_table_is_used(tables: ModuleType) 
     assert used == set(tables.TABLES)
 
 
-# -- snippets ------------------------------------------------------------------------------------
+# -- blocks --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_every_snippet_of_a_page_runs_in_its_order(
+@pytest.mark.parametrize("page", sorted(WITHOUT_SNIPPETS))
+def test_other_pages_have_nothing_to_run(page: str) -> None:
+    found = blocks((DOCS / page).read_text(encoding="utf-8"))
+    assert {block.language for block in found} <= {"text"}
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(p, marks=pytest.mark.slow if p == ON_RAY else []) for p in PAGES],
+)
+def test_blocks_of_a_page_run_in_their_order(
     page: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """They print something; what stands under ``Output`` is what they print."""
+    """They print something; what stands under ``Output`` is what they print.
+
+    What takes minutes is shortened, see ``helpers.snippets.LONG``.
+    """
+    if page == ON_RAY:
+        pytest.importorskip("ray", reason="the extra ray is not installed")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     printed = ""
@@ -182,7 +198,7 @@ def test_every_snippet_of_a_page_runs_in_its_order(
             assert_like(printed, block.content)
         elif block.title == EXAMPLE:
             assert labels(block.content) <= labels(printed)
-        elif block.title:
+        elif block.is_file:
             (tmp_path / block.title).write_text(block.content, encoding="utf-8")
         if block.commands:
             outputs = [output_of(command, tmp_path, capsys) for command in block.commands]
@@ -191,8 +207,11 @@ def test_every_snippet_of_a_page_runs_in_its_order(
 
 
 def output_of(command: list[str], cwd: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    """What a command prints; ours run in this process, which has loaded the kernels."""
-    if command[0] not in PROGRAMS:
+    """What a command prints; ours run in this process, which has loaded the kernels.
+
+    Not on Ray, whose processes would outlive the test.
+    """
+    if command[0] not in PROGRAMS or "--ray" in command:
         return run(command, cwd)
     code = PROGRAMS[command[0]](command[1:])
     captured = capsys.readouterr()
