@@ -123,15 +123,12 @@ def train(arguments: argparse.Namespace, seed: int) -> tuple[FastPolicy, int]:
     return training.policy, training.steps
 
 
-def best_time(
-    scheduler: Callable[[Instance], object], graphs: Callable[[int], list[Instance]]
-) -> float:
-    """Seconds for all graphs of a round, of the fastest of several rounds."""
+def best_time(scheduler: Callable[[Instance], object], rounds: list[list[Instance]]) -> float:
+    """Seconds for the graphs of a round, of the fastest round."""
     times = []
-    for k in range(REPEATS):
-        these = graphs(k)
+    for graphs in rounds:
         started = time.perf_counter()
-        for graph in these:
+        for graph in graphs:
             scheduler(graph)
         times.append(time.perf_counter() - started)
     return min(times)
@@ -140,17 +137,18 @@ def best_time(
 def measure_cost(policy: FastPolicy) -> None:
     """Time of one schedule over that of HEFT, each over different graphs in turn.
 
-    The first column is over HEFT's kernel alone, the others over its call. A graph that is timed
-    again and again teaches its branches to the processor. What both keep for a graph, ranks among
-    it, is made before, but for the last column, of graphs in their first pass over graphs in their
-    first call of HEFT.
+    The first column is over HEFT's kernel alone, the others over its call. The same graph again and
+    again would teach its branches to the processor: each round has graphs of its own. What both
+    keep for a graph, ranks among it, is made before, but for the last ratio, of graphs in their
+    first pass over graphs in their first call of HEFT.
     """
-    print("    n   p   one pass / kernel   one pass / call   sample / call   pass, new graphs")
+    print("    n   p   one pass / kernel   one pass / call   sample / call   pass, new graphs   µs")
     for n in SIZES:
         p = {30: 4, 1000: 16}.get(n, 8)
         costs = relative_costs(policy, TopcuogluGenerator(n_tasks=n, n_processors=p))
-        columns = zip(costs, (19, 17, 15, 18), strict=True)
-        print(f"{n:5d} {p:3d} " + " ".join(f"{x:{width}.1f}" for x, width in columns), flush=True)
+        columns = zip(costs, (19, 17, 15, 18), strict=False)
+        ratios = " ".join(f"{x:{width}.1f}" for x, width in columns)
+        print(f"{n:5d} {p:3d} {ratios} {costs[-1]:4.0f}", flush=True)
 
 
 def heft_kernel(graph: Instance) -> object:
@@ -162,17 +160,20 @@ def relative_costs(policy: FastPolicy, draw: TopcuogluGenerator) -> list[float]:
     """The columns of ``measure_cost``."""
     rng = np.random.default_rng(0)
 
-    def new(k: int) -> list[Instance]:
-        return [draw(np.random.default_rng([draw.n_tasks, k, i])) for i in range(GRAPHS_TIMED)]
+    def new(*seed: int) -> list[list[Instance]]:
+        return [
+            [draw(np.random.default_rng([draw.n_tasks, *seed, k, i])) for i in range(GRAPHS_TIMED)]
+            for k in range(REPEATS)
+        ]
 
-    known = new(REPEATS)
-    for graph in known:
-        policy.schedule(graph)
-    kernel, call = (best_time(scheduler, lambda _: known) for scheduler in (heft_kernel, heft))
-    one_pass = best_time(policy.schedule, lambda _: known)
-    sample = best_time(lambda graph: policy.sample(graph, 1, rng), lambda _: known)
-    first = best_time(policy.schedule, new) / best_time(heft, new)
-    return [one_pass / kernel, one_pass / call, sample / call, first]
+    known = new()
+    for scheduler in (heft, policy.schedule):
+        best_time(scheduler, known)
+    kernel, call = best_time(heft_kernel, known), best_time(heft, known)
+    one_pass = best_time(policy.schedule, known)
+    sample = best_time(lambda graph: policy.sample(graph, 1, rng), known)
+    first = best_time(policy.schedule, new(1)) / best_time(heft, new(2))
+    return [one_pass / kernel, one_pass / call, sample / call, first, 1e6 * one_pass / GRAPHS_TIMED]
 
 
 def main() -> None:

@@ -6,12 +6,16 @@
 Each row is a set of problems with the policy that ``solve`` gets: a family with the shipped policy
 of its own, first small graphs, then large ones (the number of tasks is in the name); families that
 have none, ``many`` (Topcuoglu graphs with 8 to 16 processors) and suites with the one that it
-chooses (``auto``). With ``--auto`` it chooses everywhere. The columns are means over the problems
-of makespans with the policy over those without one (± standard error), the share of solves in which
-the policy was found to help, and, with ``--best-s``, makespans without and with it over the
-shortest that anything here found, one more run of so many seconds each included. ``--cpu-time``
+chooses (``auto``). With ``--auto`` it chooses everywhere. The columns are geometric means over the
+problems of makespans with the policy over those without one (± standard error), the share of solves
+in which the policy was found to help, and, with ``--best-s``, makespans without and with it over
+the shortest that anything here found, one more run of so many seconds each included. ``--cpu-time``
 counts budgets in CPU time of this process, for a machine that does other work. ``--graphs`` is the
 seed of the problems of families, and of the choice among those of a suite.
+
+Each problem has seeds of its own: graphs of one shape are searched alike with one seed, so that the
+errors of problems that share it add up instead of cancelling out. The means are geometric because
+the arithmetic mean of x / y is above 1 where x and y are drawn alike.
 """
 
 import argparse
@@ -28,16 +32,35 @@ from dagsched_env.sources import resolve_source
 
 AUTO = "auto"
 MACHINES = "processors=8&ccr=0.5,1,2,5"
+RANDOM = "family:topcuoglu?tasks=100&ccr=0.5,1,2,5&processors="
+PLATFORM = "family:topcuoglu_graph?tasks=60..100&platform="
+APPLICATION = "family:wfcommons?processors=4&ccr=0.5,1,2&application="
 OTHERS = {
-    "many": "family:topcuoglu?tasks=100&processors=8..16&ccr=0.5,1,2,5",
+    "random_30": "family:topcuoglu?tasks=30&processors=4&ccr=0.5,1,2,5",
+    "random_100": f"{RANDOM}8",
+    "many": f"{RANDOM}8..16",
     "chains": f"family:chains?chains=8..16&length=4..12&{MACHINES}",
     "daggen": f"family:daggen?tasks=100&{MACHINES}",
     "erdos_renyi": f"family:erdos_renyi?tasks=100&{MACHINES}",
     "fork_join": f"family:fork_join?phases=6&width=8..24&{MACHINES}",
+    "job_shop": "family:job_shop?jobs=8..10&machines=6..8",
     "layered": f"family:layered?layers=8..12&width=8..12&{MACHINES}",
     "molecular_dynamics": f"family:molecular_dynamics?{MACHINES}",
     "qr": f"family:qr?tiles=6&{MACHINES}",
     "series_parallel": f"family:series_parallel?tasks=100&{MACHINES}",
+    "toy": "family:toy?tasks=20..60&processors=4",
+    "clustered": f"{PLATFORM}clustered&{MACHINES}",
+    "cpu_gpu": f"{PLATFORM}cpu_gpu&cpus=6&gpus=2&ccr=0.5,1,2,5",
+    "identical": f"{PLATFORM}identical&{MACHINES}",
+    "related": f"{PLATFORM}related&{MACHINES}",
+    "restricted": f"{PLATFORM}restricted&{MACHINES}",
+    "1000genome": f"{APPLICATION}1000genome&tasks=100",
+    "blast": f"{APPLICATION}blast&tasks=100",
+    "bwa": f"{APPLICATION}bwa&tasks=120",
+    "cycles": f"{APPLICATION}cycles&tasks=100",
+    "seismology": f"{APPLICATION}seismology&tasks=120",
+    "soykb": f"{APPLICATION}soykb&tasks=100",
+    "srasearch": f"{APPLICATION}srasearch&tasks=100",
 }
 """Families without a shipped policy of their own."""
 POLICIES = {name: name for name in FAMILIES} | {
@@ -70,10 +93,10 @@ def solved(instance: Instance, checkpoint: str | None, budget_s: float, seed: in
     return solve(instance, budget_s=budget_s, checkpoint=checkpoint, seed=seed)
 
 
-def mean_error(values: NDArray[np.float64]) -> str:
-    """Mean ± standard error over the problems of ``[problems, seeds]``."""
-    each = values.mean(axis=1)
-    return f"{each.mean():.4f} ± {each.std(ddof=1) / np.sqrt(len(each)):.4f}"
+def mean_error(ratios: NDArray[np.float64]) -> str:
+    """Geometric mean ± standard error over the problems of ``[problems, seeds]``."""
+    each = np.log(ratios).mean(axis=1)
+    return f"{np.exp(each.mean()):.4f} ± {each.std(ddof=1) / np.sqrt(len(each)):.4f}"
 
 
 def measure(
@@ -89,11 +112,17 @@ def measure(
     shares: dict[float, float] = {}
     best = np.full(len(instances), np.inf)
     for budget_s in budgets:
-        runs = range(seeds)
-        trained = [[solved(i, checkpoint, budget_s, seed) for seed in runs] for i in instances]
-        plain = [[solved(i, None, budget_s, seed).makespan for seed in runs] for i in instances]
-        with_it = np.array([[result.makespan for result in results] for results in trained])
-        without = np.array(plain)
+        trained, plain = (
+            [
+                [solved(instance, guide, budget_s, seeds * k + run) for run in range(seeds)]
+                for k, instance in enumerate(instances)
+            ]
+            for guide in (checkpoint, None)
+        )
+        with_it, without = (
+            np.array([[result.makespan for result in results] for results in found_of])
+            for found_of in (trained, plain)
+        )
         found[budget_s] = with_it, without
         shares[budget_s] = float(np.mean([[r.policy is not None for r in rs] for rs in trained]))
         best = np.minimum(best, np.minimum(with_it, without).min(axis=1))
