@@ -9,13 +9,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
+import aerl_trainer.cli
+import dagsched_env.cli
 from dagsched_env import io
 from helpers.small_runs import problem
 
 FENCE = re.compile(r'^```(\w*)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"[\w-]+\.\w+")
 OUTPUT, EXAMPLE = "Output", "Output, for example"
-OURS = ("dagsched", "aerl")
+OURS = {"dagsched": dagsched_env.cli.main, "aerl": aerl_trainer.cli.main}
 ELSEWHERE = re.compile(r"10\.0\.0\.1:|--ray auto")
 """In commands for the machines of a cluster that is not there."""
 BRIEF = "--set validator.instances=5 run.evaluation_simulations=20 run.evaluation_budget_s=0.01"
@@ -102,3 +106,16 @@ def run(command: list[str], cwd: Path) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def run_here(command: list[str], cwd: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """The same; commands of ours run in this process, which is in ``cwd`` and has loaded kernels.
+
+    Not on Ray, whose processes would outlive the test.
+    """
+    if command[0] not in OURS or "--ray" in command:
+        return run(command, cwd)
+    code = OURS[command[0]](expanded(command, cwd)[1:])
+    captured = capsys.readouterr()
+    assert code == 0, captured.err
+    return captured.out

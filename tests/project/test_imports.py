@@ -120,9 +120,9 @@ def test_what_the_docstring_names_is_an_attribute(package: str) -> None:
     names = [name for name in found if name != "dagsched"]  # the command
     assert len(names) >= 20
     code = f"""
-import os, {package}
+import os, gymnasium, networkx, numba, numpy, {package}
 if {package!r} == "aerl_trainer":
-    import torch  # once
+    import matplotlib, sb3_contrib, tensorboard, torch, tyro
 for name in {names!r}:
     child = os.fork()
     if child == 0:

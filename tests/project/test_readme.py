@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 
 from dagsched_env import Schedule
 from helpers import ROOT
-from helpers.snippets import Block, blocks, run, write_problems
+from helpers.snippets import Block, blocks, run, run_here, write_problems
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PYTHON_BLOCKS = [block for block in blocks(README) if block.language == "python"]
@@ -72,11 +72,14 @@ def test_a_file_is_solved_in_one_command(tmp_path: Path) -> None:
         assert (tmp_path / name).stat().st_size > 1000
 
 
-def test_shell_commands_in_their_order(tmp_path: Path) -> None:
+def test_shell_commands_in_their_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The training on the reader's problems takes seconds here, not ten minutes."""
+    monkeypatch.chdir(tmp_path)
     write_problems(tmp_path)
     for command in OF_SECTIONS:
-        assert run(command, tmp_path)
+        assert run_here(command, tmp_path, capsys)
     for name in ("gantt.png", "paper.html"):
         assert (tmp_path / name).stat().st_size > 10_000
 

@@ -14,8 +14,6 @@ from typing import Any
 import pytest
 import yaml
 
-import aerl_trainer.cli
-import dagsched_env.cli
 from aerl_trainer.config import settings
 from dagsched_env import SCHEDULERS, io, specs, suites
 from dagsched_env.actions import ACTIONS
@@ -25,11 +23,10 @@ from dagsched_env.io import FORMATS
 from dagsched_env.platforms import PLATFORMS
 from dagsched_env.rewards import REWARDS
 from helpers import ROOT
-from helpers.snippets import EXAMPLE, OUTPUT, blocks, run
+from helpers.snippets import EXAMPLE, OUTPUT, blocks, run_here
 
 DOCS = ROOT / "docs"
 CONFIG: dict[str, Any] = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
-PROGRAMS = {"aerl": aerl_trainer.cli.main, "dagsched": dagsched_env.cli.main}
 WITHOUT_SNIPPETS = {"algorithm.md", "decisions.md", "glossary.md", "api/index.md"}
 ON_RAY = "scaling.md"
 PAGES = sorted(
@@ -201,22 +198,9 @@ def test_blocks_of_a_page_run_in_their_order(
         elif block.is_file:
             (tmp_path / block.title).write_text(block.content, encoding="utf-8")
         if block.commands:
-            outputs = [output_of(command, tmp_path, capsys) for command in block.commands]
+            outputs = [run_here(command, tmp_path, capsys) for command in block.commands]
             assert all(outputs), block.content
             printed = "".join(outputs)
-
-
-def output_of(command: list[str], cwd: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    """What a command prints; ours run in this process, which has loaded the kernels.
-
-    Not on Ray, whose processes would outlive the test.
-    """
-    if command[0] not in PROGRAMS or "--ray" in command:
-        return run(command, cwd)
-    code = PROGRAMS[command[0]](command[1:])
-    captured = capsys.readouterr()
-    assert code == 0, captured.err
-    return captured.out
 
 
 def assert_like(printed: str, expected: str) -> None:

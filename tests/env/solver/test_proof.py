@@ -249,7 +249,7 @@ def test_a_limit_of_moves_leaves_no_time_to_cp_sat_after_them() -> None:
 
 def test_a_target_ends_a_turn_when_cp_sat_has_reached_it() -> None:
     """Of an hour; what CP-SAT finds is offered at once."""
-    instance = problem(60, 4, 2)
+    instance = problem(40, 4, 2)
     first = heft(instance).makespan
     best = Best(instance, budget_s=FOREVER_S, target=0.97 * first)
     best.offer(heft(instance), "heft")
