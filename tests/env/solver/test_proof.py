@@ -231,10 +231,10 @@ def test_the_race_goes_on_from_what_cp_sat_finds(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(_Track, "take", taking)
     monkeypatch.setattr(proof, "EASY_TASKS", 10**6)
-    best = Best(instance, budget_s=1.0)
+    best = Best(instance, budget_s=3.0)
     best.offer(heft(instance), "heft")
     rngs = [np.random.default_rng(seed) for seed in range(2)]
-    race_in_threads(best, rngs, 1.0, None, CpSatTurns(best))
+    race_in_threads(best, rngs, 3.0, None, CpSatTurns(best))
     with_cp_sat = [any(found is shorter for found in of_one) for of_one in taken.values()]
     assert sorted(with_cp_sat) == [False, True]
 
