@@ -37,13 +37,13 @@ class DamageWarning(RuntimeWarning):
 
 
 class Policy(NamedTuple):
-    """What a training run has learned."""
+    """What a training run has learned; of weights alone the fast policy and default settings."""
 
     fast: FastPolicy
-    network: Network | None
+    network: Network | None = None
     """None where the run has trained none."""
-    config: Config
-    rollout_weight: float
+    config: Config = Config()
+    rollout_weight: float = 1.0
     """λ at the end of training."""
 
 
@@ -82,7 +82,7 @@ def load_trained(directory: str | Path) -> Trained:
 
 def _load(directory: str | Path) -> Trained:
     if (weights := find_weights(directory)) is not None:
-        return Policy(FastPolicy(load_weights(weights)[0]), None, Config(), 1.0)
+        return Policy(FastPolicy(load_weights(weights)[0]))
     place = Path(directory)
     candidates = _candidates(place)
     if not any(map(checkpoints.exists, (place, *candidates))):

@@ -227,7 +227,7 @@ def _choose_shipped(best: Best) -> tuple[str, Policy]:
         best.offer(schedule, "policy")
         makespans[name] = schedule.makespan
     chosen = min(makespans, key=lambda name: makespans[name])
-    return chosen, Policy(shipped_policy(chosen), None, Config(), 1.0)
+    return chosen, Policy(shipped_policy(chosen))
 
 
 def _sample(instance: Instance, policy: Policy, budget_s: float, seed: int) -> Schedule:
@@ -286,7 +286,7 @@ def _check(simulations: int | None, actors: int) -> None:
 def _load_kernels() -> None:
     """So that no kernel has to be loaded or compiled within a budget."""
     tiny = Instance([[2.0, 3.0], [4.0, 3.0], [1.0, 2.0]], [(0, 1), (0, 2)], [5.0, 1.0])
-    policy = Policy(FastPolicy(), None, Config(), 1.0)
+    policy = Policy(FastPolicy())
     known = _sample(tiny, policy, math.inf, 0)
     for guide in (None, policy):
         weights = None if guide is None else guide.fast.weights

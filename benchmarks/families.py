@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aerl_trainer.config import Config
 from aerl_trainer.evaluation import contestants
 from aerl_trainer.learning.policy_gradient import PolicyGradient
 from aerl_trainer.policies import Policy
@@ -191,7 +190,7 @@ def main() -> None:
         if "makespans" not in (run := runs[name := f"{family}, seed {seed}"]):
             draw = resolve_source(ALL[family])
             problems = [draw(np.random.default_rng([UNSEEN, i])) for i in range(arguments.count)]
-            policy = Policy(FastPolicy(run["weights"]), None, Config(), 1.0)
+            policy = Policy(FastPolicy(run["weights"]))
             makespans = judge(policy, problems, 0.0 if seed else arguments.best_s, seed)
             keep(name, makespans=makespans)
             line = summary(makespans, best_known(judged(runs, family)))

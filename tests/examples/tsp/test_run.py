@@ -206,13 +206,13 @@ def smoke(tmp_path_factory):
 
 @pytest.mark.slow
 def test_nine_seconds_learn(smoke):
-    """Some 96 % longer than optimal before, some 8 % after; a slow machine makes half the steps."""
+    """Some 96 % longer than optimal before, 10 % after; half the steps leave it at 23 %."""
     directory, output = smoke
     answer = json.loads(output.splitlines()[-1])
     results = json.loads((directory / "run" / "results.json").read_text())["multi-start"]
     assert answer == {"gap": None, "gap_multi_start": results["gap_best_start"]}
     assert results["cpu_s"] < 10
-    assert 0 <= results["gap_augmented"] < results["gap_best_start"] < results["gap"] < 0.3
+    assert 0 <= results["gap_augmented"] < results["gap_best_start"] < results["gap"] < 0.5
     for name in ("tours.png", "gap_over_time.png"):
         assert (directory / "run" / name).read_bytes().startswith(b"\x89PNG")
 
