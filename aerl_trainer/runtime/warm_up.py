@@ -1,4 +1,4 @@
-"""Compile all kernels in one process before others start: the cache on disk serves them all."""
+"""Compile all kernels beforehand: the cache on disk serves every process."""
 
 import dataclasses
 from functools import partial
@@ -19,20 +19,24 @@ from aerl_trainer.search.alone import search_alone
 from aerl_trainer.search.prefix import fix_prefix
 from aerl_trainer.search.trajectories import complete_by_network, sample_trajectories
 from dagsched_env.generators import TopcuogluGenerator
+from dagsched_env.instance import Instance
 from dagsched_env.simulator import State
-from dagsched_env.warm_up import warm_up as warm_up_environment
+from dagsched_env.warm_up import STEPS, call_all
 
 __all__ = ["warm_up"]
 
 
 def warm_up() -> None:
     """Take one small problem through every kernel of both packages."""
+    call_all((call_search, call_policy, call_attention, call_replay, *STEPS))
+
+
+def call_search() -> None:
+    """The tree search, and what the network and the fast policy learn from it."""
     config = Config()
     search = dataclasses.replace(config.search, budget=8, min_trajectories=2)
     config = dataclasses.replace(config, search=search)
-    rng = np.random.default_rng(0)
-    instance = TopcuogluGenerator(n_tasks=6, n_processors=2)(rng)
-    warm_up_environment()
+    rng, instance = np.random.default_rng(0), _problem()
     evaluator = TorchEvaluator(Network(config.network))
     job = SearchJob(0, instance, seed=0)
     tree, _ = search_alone(job, evaluator, search, rollout_weight=1.0, explore=True)
@@ -42,21 +46,37 @@ def warm_up() -> None:
     complete_by_network(instance, [State(instance)], evaluator, search, rng)
     complete = partial(FastPolicy().complete, instance, rng=rng)
     trajectories = sample_trajectories(instance, tree.arrays, complete, search, rng)
-    training = PolicyGradient(lambda _: instance, rng, PolicyConfig(instances=1, schedules=2))
-    training.step(trees=[group_of(instance, trajectories)])
-    training.policy.schedule(instance)
-    AttentionLearner(config, lambda _: instance).step(0.0)
+    _gradient(rng).step(trees=[group_of(instance, trajectories)])
     learner = Learner(config)
     learner.add(make_experiences(instance, trajectories, config))
     learner.step()
-    warm_up_replay(rng)
 
 
-def warm_up_replay(rng: np.random.Generator) -> None:
+def call_policy() -> None:
+    """The fast policy alone: schedules that it draws, and one pass."""
+    training = _gradient(np.random.default_rng(0))
+    training.step()
+    training.policy.schedule(_problem())
+
+
+def call_attention() -> None:
+    """The attention model, a rival."""
+    AttentionLearner(Config(), lambda _: _problem()).step(0.0)
+
+
+def call_replay() -> None:
     """The kernels of rank-based replay and of rows, which the learner's defaults do not need."""
     config = ReplayConfig(capacity=4, min_size=1, kind="rank")
     replay = PrioritizedReplay(config, RowStore(4, {"number": ((), np.float64)}))
     replay.add({"number": 1.0})
     replay.add_many({"number": np.ones(2)})
-    batch = replay.sample(2, rng, 0.5)
+    batch = replay.sample(2, np.random.default_rng(0), 0.5)
     replay.update(batch.slots, batch.generations, [1.0, 2.0])
+
+
+def _problem() -> Instance:
+    return TopcuogluGenerator(n_tasks=6, n_processors=2)(np.random.default_rng(0))
+
+
+def _gradient(rng: np.random.Generator) -> PolicyGradient:
+    return PolicyGradient(lambda _: _problem(), rng, PolicyConfig(instances=1, schedules=2))
