@@ -177,9 +177,11 @@ def settle(
             s.processor[t], s.stale[s.position[t]] = home, False
         return
     first, end = _relink(s, w, size)
+    target = s.processor[w.members[0]]
     pending = 0
     for k in range(size):
         t = w.members[k]
+        s.load[0] += g.comp[t, target] - g.comp[t, home]
         pending += mark(s, t) + mark(s, w.after[k]) + mark(s, s.after[t])
         for e in range(g.succ_ptr[t], g.succ_ptr[t + 1]):
             pending += mark(s, g.succ_task[e])

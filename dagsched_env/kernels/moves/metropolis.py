@@ -110,8 +110,7 @@ def metropolis(
     while evaluated < limit and at + UNIFORMS_PER_MOVE <= uniforms.shape[0]:
         t, chance = _scaled(uniforms[at], n)
         at += 1
-        path = s.finish[t] - g.comp[t, s.processor[t]] + s.bottom_level[t]
-        if path < length * (1.0 - SLACK) and chance < pass_over:
+        if s.path[t] < length * (1.0 - SLACK) and chance < pass_over:
             continue
         evaluated += 1
         q = _processor(c, t, s.processor[t], uniforms[at], rules.cost_bias)
@@ -148,13 +147,10 @@ def _load_price(g: InstanceArrays, s: Solution, length: float, weight: float) ->
     The load of processors that are busy all the time bounds the makespan. Single moves lower the
     load long before they shorten the schedule.
     """
-    n, p = g.comp.shape
-    load = 0.0
-    for t in range(n):
-        load += g.comp[t, s.processor[t]]
-    if load == 0.0:
+    if length == 0.0:
         return 0.0
-    return weight * (load / (p * length)) ** SHARPNESS / p  # type: ignore[no-any-return]
+    p = g.comp.shape[1]
+    return weight * (s.load[0] / (p * length)) ** SHARPNESS / p  # type: ignore[no-any-return]
 
 
 @borrowing

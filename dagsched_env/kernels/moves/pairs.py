@@ -17,6 +17,7 @@ from dagsched_env.kernels.graph.communication import communication
 from dagsched_env.kernels.jit import borrowing, kernel
 from dagsched_env.kernels.moves.solution import (
     Solution,
+    assign,
     link,
     mark,
     renew_bottom_levels,
@@ -215,7 +216,8 @@ def move_pair(
     _shift_pair(s, u, t, gap)
     unlink(s, t)
     unlink(s, u)
-    s.processor[u] = s.processor[t] = q
+    assign(g, s, u, q)
+    assign(g, s, t, q)
     link(s, u, previous)
     link(s, t, u)
     pending = mark(s, u) + mark(s, t) + mark(s, after_u) + mark(s, after_t) + mark(s, s.after[t])

@@ -24,6 +24,7 @@ from dagsched_env.kernels.graph.communication import communication
 from dagsched_env.kernels.jit import borrowing
 from dagsched_env.kernels.moves.solution import (
     Solution,
+    assign,
     link,
     mark,
     renew_bottom_levels,
@@ -179,7 +180,7 @@ def move(g: InstanceArrays, s: Solution, t: int, q: int, target: int, previous: 
         return
     old_after = s.after[t]
     unlink(s, t)
-    s.processor[t] = q
+    assign(g, s, t, q)
     link(s, t, previous)
     pending = mark(s, t) + mark(s, old_after) + mark(s, s.after[t])
     if q != old_q:

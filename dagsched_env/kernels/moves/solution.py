@@ -29,6 +29,7 @@ from dagsched_env.kernels.schedules.decoding import arrival_time
 
 __all__ = [
     "Solution",
+    "assign",
     "link",
     "makespan",
     "mark",
@@ -52,8 +53,10 @@ class Solution(NamedTuple):
     processor: Ints  # [n]
     finish: Floats  # [n + p] longest path up to the end of a task
     bottom_level: Floats  # [n + p] longest path from the start of a task on, itself included
+    path: Floats  # [n] longest path through a task
     before: Ints  # [n + p] the node before a task on its processor
     after: Ints  # [n + p] the node behind it
+    load: Floats  # [1] durations of all tasks together
     stale: npt.NDArray[np.bool_]  # [n] work space by position, all False between calls
 
 
@@ -74,8 +77,10 @@ def solution(g: InstanceArrays, order: Ints, processor: Ints) -> Solution:
         processor.copy(),
         np.zeros(n + p, dtype=np.float64),
         np.zeros(n + p, dtype=np.float64),
+        np.empty(n, dtype=np.float64),
         np.empty(n + p, dtype=np.int64),
         np.empty(n + p, dtype=np.int64),
+        np.zeros(1, dtype=np.float64),
         np.zeros(n, dtype=np.bool_),
     )
     for node in range(n, n + p):
@@ -85,8 +90,11 @@ def solution(g: InstanceArrays, order: Ints, processor: Ints) -> Solution:
         s.position[t] = k
         link(s, t, s.before[n + s.processor[t]])
         s.finish[t] = _finish(g, s, t)
+        s.load[0] += g.comp[t, s.processor[t]]
     for k in range(n - 1, -1, -1):
-        s.bottom_level[s.order[k]] = _bottom_level(g, s, s.order[k])
+        t = s.order[k]
+        s.bottom_level[t] = _bottom_level(g, s, t)
+        s.path[t] = _path(g, s, t)
     return s
 
 
@@ -119,6 +127,7 @@ def renew_finishes(g: InstanceArrays, s: Solution, k: int, pending: int) -> None
         finish = _finish(g, s, t)
         if finish != s.finish[t]:
             s.finish[t] = finish
+            s.path[t] = _path(g, s, t)
             pending += mark(s, s.after[t])
             for e in range(g.succ_ptr[t], g.succ_ptr[t + 1]):
                 pending += mark(s, g.succ_task[e])
@@ -141,8 +150,10 @@ def renew_bottom_levels(g: InstanceArrays, s: Solution, k: int, pending: int) ->
         pending -= 1
         t = s.order[k]
         bottom_level = _bottom_level(g, s, t)
-        if bottom_level != s.bottom_level[t]:
-            s.bottom_level[t] = bottom_level
+        changed = bottom_level != s.bottom_level[t]
+        s.bottom_level[t] = bottom_level
+        s.path[t] = _path(g, s, t)  # also where its duration has changed alone
+        if changed:
             pending += mark(s, s.before[t])
             for e in range(g.pred_ptr[t], g.pred_ptr[t + 1]):
                 pending += mark(s, g.pred_task[e])
@@ -162,6 +173,11 @@ def _bottom_level(g: InstanceArrays, s: Solution, t: int) -> float:
 
 
 @borrowing
+def _path(g: InstanceArrays, s: Solution, t: int) -> float:
+    return s.finish[t] - g.comp[t, s.processor[t]] + s.bottom_level[t]  # type: ignore[no-any-return]
+
+
+@borrowing
 def _tail(g: InstanceArrays, s: Solution, t: int, q: int) -> float:
     """Longest path from the finish of ``t`` on processor ``q`` that begins with an edge (time)."""
     longest = 0.0
@@ -171,6 +187,13 @@ def _tail(g: InstanceArrays, s: Solution, t: int, q: int) -> float:
             longest, s.bottom_level[v] + communication(g, g.succ_data[e], q, s.processor[v])
         )
     return longest
+
+
+@borrowing
+def assign(g: InstanceArrays, s: Solution, t: int, q: int) -> None:
+    """Give ``t`` another processor; ``before`` and ``after`` stay as they are."""
+    s.load[0] += g.comp[t, q] - g.comp[t, s.processor[t]]
+    s.processor[t] = q
 
 
 @borrowing

@@ -13,8 +13,7 @@ __all__ = ["Chain"]
 MOST_UNIFORMS = 16_384
 FEWEST_UNIFORMS = 4096
 UNIFORMS_TIMES_TASKS = 3_000_000
-"""Chunks are so small that each takes about a millisecond, of 10 000 tasks a few; each begins with
-work in O(n), so they are not smaller."""
+"""Chunks are so small that each takes about a millisecond at most; for each a kernel is called."""
 MOVES_PER_OFFER = 0.5
 """Times tasks: least moves between two offers. An offer decodes a schedule, which takes as long as
 some tenth as many moves."""
