@@ -16,7 +16,7 @@ from dagsched_env import io, specs
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
 from dagsched_env.io import MachineOptions
-from dagsched_env.sources import SUITE_PREFIX, Draw, Instances
+from dagsched_env.sources import SUITE_PREFIX, Draw, Instances, names_function
 from dagsched_env.workflow import Workflow
 
 __all__ = ["TrainedRun", "new_run_directory", "train", "with_machines", "with_specs"]
@@ -144,7 +144,7 @@ def new_run_directory() -> Path:
 
 def _names_file(spec: str) -> bool:
     """Whether a SPEC is that of a file, a folder or a bundled trace."""
-    return not spec.startswith((specs.PREFIX, SUITE_PREFIX, PYTHON))
+    return not (spec.startswith((specs.PREFIX, SUITE_PREFIX, PYTHON)) or names_function(spec))
 
 
 def _on(spec: str, options: MachineOptions) -> str:

@@ -1,4 +1,4 @@
-"""Schedulers and families of users: named by where they are, or declared by an installed package.
+"""Schedulers, families and generators of users: named by where they are, or declared by a package.
 
 ``module:function`` names a function where it is. A package declares its own under short names, in
 the entry-point groups ``dagsched.schedulers`` and ``dagsched.families`` (two examples are in
@@ -6,6 +6,7 @@ the entry-point groups ``dagsched.schedulers`` and ``dagsched.families`` (two ex
 """
 
 import os
+import re
 import sys
 from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
@@ -13,7 +14,9 @@ from typing import Any
 
 from dagsched_env.errors import DAGSchedError
 
-__all__ = ["FAMILIES", "SCHEDULERS", "declared", "load", "load_from_here"]
+__all__ = ["FAMILIES", "SCHEDULERS", "declared", "is_reference", "load", "load_from_here"]
+
+FUNCTION = re.compile(r"[\w.]+:[\w.]+")
 
 SCHEDULERS = "dagsched.schedulers"
 """Group of functions ``Instance -> Schedule``."""
@@ -44,13 +47,18 @@ def load(point: EntryPoint) -> Callable[..., Any]:
     return function
 
 
+def is_reference(value: str) -> bool:
+    """Whether a text is of the form ``module:function``."""
+    return FUNCTION.fullmatch(value) is not None
+
+
 def load_from_here(value: str) -> Callable[..., Any]:
     """Import ``module:function``; modules in the current directory are found too.
 
     Raises:
         DAGSchedError: it is not of this form, cannot be imported, or cannot be called.
     """
-    if EntryPoint.pattern.match(value) is None:
+    if not is_reference(value):
         raise DAGSchedError(f"{value!r} is not of the form module:function")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())

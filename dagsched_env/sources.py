@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from dagsched_env import specs
+from dagsched_env import plugins, specs
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.generators import Mixture, TopcuogluGenerator
 from dagsched_env.instance import Instance
@@ -14,7 +14,15 @@ from dagsched_env.instance import Instance
 if TYPE_CHECKING:
     from dagsched_env.io import MachineOptions, Problem
 
-__all__ = ["Draw", "InstanceList", "Instances", "Padding", "as_instance", "resolve_source"]
+__all__ = [
+    "Draw",
+    "InstanceList",
+    "Instances",
+    "Padding",
+    "as_instance",
+    "names_function",
+    "resolve_source",
+]
 
 SUITE_PREFIX = "suite:"
 SUCH_AS = "FILE?platform=identical&processors=4&bandwidth=1"
@@ -27,9 +35,10 @@ Instances: TypeAlias = Instance | str | Path | Draw | Sequence[Instance | str | 
 
 A SPEC is a file that ``dagsched_env.io.load`` reads; a folder, all files of
 ``dagsched_env.io.load_folder``; ``"suite:NAME"``, all instances of
-``dagsched_env.suites.load(NAME)``; or ``"family:NAME?parameter=value&…"``, see
-``dagsched_env.specs``. Behind a file or folder stand the machines for files that describe none, as
-in ``"graph.dot?platform=identical&processors=4&bandwidth=1"``; what is left open there is assumed,
+``dagsched_env.suites.load(NAME)``; ``"family:NAME?parameter=value&…"``, see
+``dagsched_env.specs``; or ``"module:function"``, where such a function is, unless a file is called
+that. Behind a file or folder stand the machines for files that describe none, as in
+``"graph.dot?platform=identical&processors=4&bandwidth=1"``; what is left open there is assumed,
 with a ``MachinesAssumedWarning``. Of a list, one entry is drawn uniformly, then an instance of this
 entry. A stream of problems is ``lambda rng: next(stream)``."""
 
@@ -123,6 +132,11 @@ def resolve_source(instances: Instances | None) -> Draw:
     return source
 
 
+def names_function(spec: str) -> bool:
+    """Whether a SPEC is ``module:function``: it has this form, and no file is called that."""
+    return plugins.is_reference(spec) and not Path(spec).exists()
+
+
 def as_instance(value: Any, place: str) -> Instance:
     """The instance itself, or the one in a file, behind which its machines may stand.
 
@@ -158,6 +172,8 @@ def _resolve_one(value: Any, place: str, read: _Read) -> Draw:
         return InstanceList(load(value.removeprefix(SUITE_PREFIX)))
     if not isinstance(value, str | Path):
         return InstanceList([as_instance(value, place)])
+    if isinstance(value, str) and names_function(value):
+        return plugins.load_from_here(value)
     from dagsched_env.io import read_problems
 
     path, options = specs.parse_file(str(value))

@@ -60,9 +60,10 @@ def train(
         seed: of all randomness; default: as in --config, or 0.
         ray: search and roll out on a Ray cluster: HOST:PORT, auto, or local:N for N nodes on this
             machine.
-        instances: the problems: files, folders, suite:NAME, family:NAME?parameter=value&...; "list"
-            prints all families and their parameters. Parts of them are kept for validation and for
-            the tables at the end. Default: a mixture of families.
+        instances: the problems: files, folders, suite:NAME, family:NAME?parameter=value&..., or
+            module:function, a generator of yours; "list" prints all families and their parameters.
+            Parts of them are kept for validation and for the tables at the end. Default: a mixture
+            of families.
         validate: problems for validation, instead of a part of --instances.
         set: any setting, as in: --set search.budget=300 learner.learning_rate=0.0003; "list" prints
             all settings.

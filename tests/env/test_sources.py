@@ -1,6 +1,7 @@
 """Sources of instances: folders, suites, families, functions, and mixtures of them."""
 
 import json
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -112,6 +113,31 @@ def test_environments_from_specs(folder: Path) -> None:
         "DAGSched-v0", num_envs=3, vectorization_mode="vector_entry_point", instances=[spec, folder]
     )
     envs.reset(seed=0)
+
+
+def test_a_function_by_its_module_and_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is found from the current directory; a file of this name goes first."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", sys.path.copy())
+    Path("problems_of_mine.py").write_text(
+        "from dagsched_env.generators import StencilGenerator\n"
+        "def draw(rng):\n    return StencilGenerator(width=2, steps=3)(rng)\n"
+        "number = 3\n"
+    )
+    drawn = resolve_source("problems_of_mine:draw")(np.random.default_rng(0))
+    assert drawn == StencilGenerator(width=2, steps=3)(np.random.default_rng(0))
+    mixture = resolve_source(["problems_of_mine:draw", "family:cholesky"])
+    assert len({mixture(np.random.default_rng(i)).n_tasks for i in range(9)}) == 2
+    for spec, message in (
+        ("problems_of_mine:nothing", "cannot be loaded: AttributeError"),
+        ("nowhere_at_all:draw", "cannot be loaded: ModuleNotFoundError"),
+        ("problems_of_mine:number", "is int: name a function"),
+    ):
+        with pytest.raises(DAGSchedError, match=f"{spec} {message}"):
+            resolve_source(spec)
+    Path("problems_of_mine:draw").write_text("nothing that is a graph")
+    with pytest.raises(FormatError, match="problems_of_mine:draw"):
+        resolve_source("problems_of_mine:draw")
 
 
 def test_machines_behind_a_file_and_a_folder(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Training on any problems: from Python and from the shell, resumed from what the run records."""
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -191,6 +192,23 @@ def test_functions_train_but_resume_only_with_the_function(tmp_path: Path) -> No
     with pytest.raises(DAGSchedError, match="come from the Python function 'draw-0'"):
         train(None, tmp_path / "run", resume=True, config=None)
     assert train(draw, tmp_path / "run", resume=True, config=tiny(5)).steps == 5
+
+
+def test_a_function_named_in_a_spec_trains_and_resumes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", sys.path.copy())
+    Path("graphs_of_mine.py").write_text(
+        "from dagsched_env.generators import CholeskyGenerator\n"
+        "def draw(rng):\n    return CholeskyGenerator(tiles=2)(rng)\n"
+    )
+    result = train("graphs_of_mine:draw", tmp_path / "run")
+    assert {instance.n_tasks for instance in result.test} == {4}
+    assert train(None, tmp_path / "run", resume=True, config=tiny(5)).steps == 5
+    machines = MachineOptions(platform="identical", processors=2)
+    with pytest.raises(DAGSchedError, match="none of the SPECs is one"):
+        with_machines([["graphs_of_mine:draw"]], machines)
 
 
 def test_processes_have_room_for_the_largest_problem(tmp_path: Path) -> None:
