@@ -1,19 +1,20 @@
 """What the fast policy learns in a given time, and what one pass of it costs.
 
     python benchmarks/fast_policy.py [--instances SPEC …] [--judge SPEC …] [--anneal 0]
-        [--seconds 300] [--seeds 1] [--rank-temperature 1] [--schedules 32]
+        [--seconds 300] [--seeds 1] [--rank-temperature 1] [--schedules 32] [--checkpoint NAME …]
 
 Trains from rank groups of the policy's own schedules, by default on a mixture of families of mostly
 15 to 60 tasks, and judges on instances that training has not seen: mean ratios of makespans to
 HEFT's and to the best of the 23 constructive schedulers' ("portfolio"). Of a family that
 ``--judge`` names, 40 instances are drawn; by default these are suites and larger graphs. Seconds
 are CPU time of one thread. With ``--anneal`` the last column is the schedule of so many moves of
-simulated annealing over the portfolio's.
+simulated annealing over the portfolio's. With ``--checkpoint`` nothing is trained: these policies
+are judged and timed.
 """
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
@@ -22,6 +23,7 @@ from problems import spread
 from aerl_trainer.config import MIXTURE, PolicyConfig
 from aerl_trainer.learning.policy_gradient import PolicyGradient
 from aerl_trainer.learning.ranking import rank_rewards
+from aerl_trainer.policies import load_policy
 from aerl_trainer.policy.fast import FastPolicy
 from dagsched_env import Instance, Schedule, suites
 from dagsched_env.generators import TopcuogluGenerator
@@ -185,21 +187,28 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--rank-temperature", type=float, default=1.0)
     parser.add_argument("--schedules", type=int, default=32)
+    parser.add_argument("--checkpoint", nargs="+", default=[], metavar="NAME")
     arguments = parser.parse_args()
     unseen = [named_set(spec, arguments.anneal) for spec in arguments.judge] or default_sets()
     annealed = "    annealed" if arguments.anneal else ""
     print("                   / HEFT                           / portfolio")
     print(f"                   one pass    samples best of 32     one pass   best of 32{annealed}")
-    policy = FastPolicy()
-    print("untrained")
-    for instances in unseen:
-        instances.measure(policy)
-    for seed in range(arguments.seeds):
-        policy, steps = train(arguments, seed)
-        print(f"seed {seed}: {steps} steps in {arguments.seconds:g} s")
+    for name, policy in policies(arguments):
+        print(name)
         for instances in unseen:
             instances.measure(policy)
-    measure_cost(policy)
+        measure_cost(policy)
+
+
+def policies(arguments: argparse.Namespace) -> Iterator[tuple[str, FastPolicy]]:
+    """What is judged, with a title: those that are named, or one without training and some with."""
+    for name in arguments.checkpoint:
+        yield name, load_policy(name).fast
+    if not arguments.checkpoint:
+        yield "untrained", FastPolicy()
+        for seed in range(arguments.seeds):
+            policy, steps = train(arguments, seed)
+            yield f"seed {seed}: {steps} steps in {arguments.seconds:g} s", policy
 
 
 if __name__ == "__main__":
