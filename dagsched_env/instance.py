@@ -1,6 +1,8 @@
 """The scheduling problem: a task DAG with communication costs on unrelated processors."""
 
+import difflib
 import hashlib
+import inspect
 import json
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
@@ -267,6 +269,13 @@ class Instance:
             raise FormatError(f'no instance: the top level needs "format": "{JSON_FORMAT}"')
         if record.get("version") != JSON_VERSION:
             raise FormatError(f"version {record.get('version')!r} is not {JSON_VERSION}")
+        known = {"format", "version", *inspect.signature(cls).parameters}
+        for key in record.keys() - known:
+            close = difflib.get_close_matches(key, known, n=1)
+            question = f"did you mean {close[0]!r}? " if close else ""
+            raise FormatError(f"no key {key!r}: {question}There are {', '.join(sorted(known))}")
+        for key in ("edges", "data"):
+            record.setdefault(key, [])
         for key in ("comp", "edges", "data"):
             if not isinstance(record.get(key), list):
                 raise FormatError(f"key {key!r} is missing or no list")

@@ -18,6 +18,8 @@ class Workflow:
         data: ``[m]`` bytes on each edge, ≥ 0.
         name: a label.
         kinds: n labels, equal for tasks that run the same code; None = no two do.
+        says_data: False where nothing is known of the data: then each edge has one unit, and only a
+            wanted CCR gives it a meaning.
     """
 
     tasks: tuple[str, ...]
@@ -26,3 +28,4 @@ class Workflow:
     data: Floats
     name: str | None = None
     kinds: tuple[str, ...] | None = None
+    says_data: bool = True

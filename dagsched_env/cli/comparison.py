@@ -114,7 +114,9 @@ def _compare(arguments: argparse.Namespace) -> None:
     best_known = arguments.reference == "best-known"
     if arguments.files and (arguments.suite or best_known):
         option = "--suite" if arguments.suite else "--reference best-known"
-        raise DAGSchedError(f"{option} is for suites: leave it out, or leave out the files")
+        raise DAGSchedError(
+            f"{option} is for suites, and there are files: leave out one of the two"
+        )
     reference = BEST_KNOWN if best_known else arguments.reference
     policies = read_policies(arguments.checkpoint, arguments.samples)
     first = [] if best_known else [reference]

@@ -48,6 +48,8 @@ def check_output(
     """
     if path is None:
         return
+    if str(path) == "-":
+        raise DAGSchedError(f"{option} - would be a file of this name: write /dev/stdout or ./-")
     target = Path(path)
     _check_folder(option, target)
     check_not_read(option, target, inputs)

@@ -3,6 +3,7 @@
 import argparse
 import difflib
 import inspect
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
@@ -13,6 +14,7 @@ from dagsched_env.cli.policies import POLICIES
 from dagsched_env.compare import Scheduler
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
+from dagsched_env.render.labels import one_line
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import SCHEDULERS, SEARCHERS
 
@@ -113,7 +115,14 @@ def _limited(scheduler: Callable[..., Any], time_limit: float | None) -> Callabl
 
 
 def _call(name: str, scheduler: Callable[..., Any], instance: Instance) -> Schedule:
-    schedule = scheduler(instance)
+    try:
+        schedule = scheduler(instance)
+    except Exception as error:  # whatever the function of somebody else does
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        raise DAGSchedError(
+            f"{name} on {one_line(instance.name or 'the problem')} raised {type(error).__name__}: "
+            f"{error} ({last.filename}, line {last.lineno})"
+        ) from error
     if not isinstance(schedule, Schedule):
         raise DAGSchedError(
             f"{name} returned {type(schedule).__name__}: a scheduler returns a Schedule"

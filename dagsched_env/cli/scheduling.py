@@ -18,6 +18,7 @@ from dagsched_env.cli.schedulers import (
     add_time_limit,
     choose,
 )
+from dagsched_env.errors import InvalidScheduleError
 from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_text
 from dagsched_env.schedule import Schedule
@@ -94,7 +95,10 @@ def _schedule(arguments: argparse.Namespace) -> None:
                 schedules[name] = scheduler(instance)
             except Interrupted as stop:
                 schedules[name], interrupted = stop.schedule, True
-            schedules[name].validate(instance)
+            try:
+                schedules[name].validate(instance)
+            except InvalidScheduleError as error:
+                raise InvalidScheduleError(f"{name}: {error}") from None
             progress(done, len(names))
             if interrupted:
                 break

@@ -149,6 +149,8 @@ def load(
         MissingExtraError: XML, and the extra ``formats`` is not installed.
         OSError: the file cannot be read.
     """
+    expect("path", path, (str, PathLike), 'load("workflow.json")')
+    _check_platform(platform)
     problem = read_problem(path, platform or UNSAID, format=format)
     _warn_assumed([problem], platform, SUCH_AS)
     return problem.instance
@@ -174,6 +176,7 @@ def load_folder(path: str | PathLike[str], *, platform: Equips | None = None) ->
     """
     if not Path(path).is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+    _check_platform(platform)
     problems = read_problems([path], platform or UNSAID)
     found = machine_files(path) if platform is None else []
     _warn_assumed(problems, platform, [*(f'load_machines("{file}")' for file in found), SUCH_AS][0])
@@ -222,6 +225,13 @@ def check_target(path: str | PathLike[str], *, format: str | None = None) -> Non
     """Raise a DAGSchedError where ``save`` would not know how to write the file."""
     with named(path):
         _writer(Path(path), format)
+
+
+def _check_platform(platform: object) -> None:
+    if platform is not None and not hasattr(platform, "equip"):
+        raise DAGSchedError(
+            f"platform is of type {type(platform).__name__}: write platform={SUCH_AS}"
+        )
 
 
 def _warn_assumed(problems: list[Problem], platform: Equips | None, such_as: str) -> None:

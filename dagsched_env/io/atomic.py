@@ -123,7 +123,8 @@ def naming(path: str | PathLike[str]) -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno is not None:  # else the message is all that it has, and would be lost
-            error.filename, error.filename2 = str(path), None
+            error.filename = str(path)
+            del error.filename2
         raise
 
 

@@ -11,7 +11,8 @@ import math
 import re
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from numbers import Integral, Real
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
@@ -112,6 +113,7 @@ class MachineOptions:
         Raises:
             DAGSchedError: the message names the parameters and what to write.
         """
+        self._check_types()
         if self.platform is not None and self._kind not in PLATFORMS:
             raise DAGSchedError(
                 f"{self.label('platform')} is {self.platform!r}: write one of {', '.join(KINDS)}"
@@ -150,6 +152,8 @@ class MachineOptions:
                 rescale.
         """
         self.check()
+        if not workflow.says_data and self._ratio is None:
+            workflow = dataclasses.replace(workflow, data=np.zeros_like(workflow.data))
         if self._of_file is not None:
             return self.at_ccr(self._of_file.equip(workflow))
         if self._speeds:
@@ -340,6 +344,19 @@ class MachineOptions:
         return altered(instance, data=workflow.data, latency=instance.latency * factor)
 
     # -- what is refused -------------------------------------------------------------------------
+
+    def _check_types(self) -> None:
+        hints = get_type_hints(MachineOptions)
+        for name, value in self.given.items():
+            kinds = get_args(hints[name])
+            numbers = {int: Integral, float: Real}
+            fits = any(isinstance(value, numbers.get(kind, kind)) for kind in kinds)
+            if isinstance(value, bool) or not fits:
+                wanted = (
+                    "a text" if str in kinds else "a whole number" if int in kinds else "a number"
+                )
+                such_as = " such as '1,2,4'" if name == "speeds" else ""
+                raise DAGSchedError(f"{self.label(name)} is {value!r}: write {wanted}{such_as}")
 
     def _check_speeds(self) -> None:
         speeds = self._speeds

@@ -9,6 +9,7 @@ from dagsched_env.io.formats import FORMATS, READABLE, by_suffix
 from dagsched_env.io.numbers import lines
 from dagsched_env.io.source import Source
 from dagsched_env.io.xml_tree import local_name
+from dagsched_env.schedule import JSON_FORMAT as SCHEDULE
 
 __all__ = ["check_name", "recognise"]
 
@@ -63,6 +64,8 @@ def _json(source: Source) -> str:
         raise FormatError(
             "a machine file is no problem: pass it with --machines, or load_machines in Python"
         )
+    if isinstance(source.json, dict) and source.json.get("format") == SCHEDULE:
+        raise FormatError("a schedule is no problem: name the problem first, then its schedule")
     raise FormatError(
         'unknown format: the top level needs "format": "dagsched-instance", or "workflow" of a '
         "WfFormat trace"

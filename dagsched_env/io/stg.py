@@ -20,8 +20,8 @@ def parse(text: str, *, name: str | None = None) -> Workflow:
 
     Every edge carries one unit of data, except those at the dummies (a first or last task of
     duration 0), which are free. So ``RandomPlatform(ccr=...)`` gives the graph exactly that CCR,
-    and with a ``Platform`` each transfer takes latency + 1 / bandwidth. With ``ccr=0`` or infinite
-    bandwidth it is the original problem.
+    and with a ``Platform`` each transfer takes latency + 1 / bandwidth. With ``ccr=0`` it is the
+    original problem, as with ``MachineOptions`` and on the command line, unless they ask for a CCR.
 
     Args:
         text: the file.
@@ -51,6 +51,7 @@ def parse(text: str, *, name: str | None = None) -> Workflow:
         edges=edges,
         data=np.array([0.0 if dummies & {u, v} else 1.0 for u, v in edges], dtype=np.float64),
         name=name,
+        says_data=False,
     )
 
 

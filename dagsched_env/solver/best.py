@@ -43,6 +43,10 @@ class Best:
         for name, value in (("budget_s", budget_s), ("target", target), ("patience_s", patience_s)):
             if value is not None:
                 check_positive(name, value)
+        if callback is not None and not callable(callback):
+            raise DAGSchedError(
+                f"callback is {callback!r}: give a function of a Finding and a bound"
+            )
         self.instance = instance
         self.trace: list[Finding] = []
         self.list_s = 0.0

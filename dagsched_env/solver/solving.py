@@ -10,7 +10,7 @@ from dagsched_env.bounds import lower_bounds
 from dagsched_env.expected import expect
 from dagsched_env.instance import Instance
 from dagsched_env.schedule import Schedule
-from dagsched_env.schedulers.anytime import MOVES, check_count, generator
+from dagsched_env.schedulers.anytime import MOVES, check_count, check_positive, generator
 from dagsched_env.solver.best import Best
 from dagsched_env.solver.lists import run_list_schedulers
 from dagsched_env.solver.proof import CpSatTurns, load_cp_sat, may_prove, run_cp_sat
@@ -112,6 +112,8 @@ def improve(
 
 def load_for(instance: Instance, budget_s: float | None) -> None:
     """Load what a solve with this budget may use, so that it is not charged for it."""
+    if budget_s is not None:
+        check_positive("budget_s", budget_s)
     load_kernels()
     if budget_s is not None and may_prove(instance, budget_s):
         load_cp_sat()

@@ -182,7 +182,11 @@ def test_networkx_attributes() -> None:
         ("[]", "no instance"),
         ('{"format": "other"}', "no instance"),
         ('{"format": "dagsched-instance", "version": 9}', "version 9 is not 1"),
-        ('{"format": "dagsched-instance", "version": 1, "comp": []}', "key 'edges' is missing"),
+        ('{"format": "dagsched-instance", "version": 1}', "key 'comp' is missing"),
+        (
+            '{"format": "dagsched-instance", "version": 1, "comp": [[1]], "inv_bandwith": [[0]]}',
+            "no key 'inv_bandwith': did you mean 'inv_bandwidth'",
+        ),
         (
             '{"format": "dagsched-instance", "version": 1, "comp": [1], "edges": [], "data": []}',
             "key 'comp' has a row that is not a list",
@@ -203,6 +207,11 @@ def test_bad_json_is_one_line_error(text: str, message: str) -> None:
     with pytest.raises(DAGSchedError, match=message) as caught:
         Instance.from_json(text)
     assert "\n" not in str(caught.value)
+
+
+def test_the_smallest_json_is_a_table_of_costs() -> None:
+    text = '{"format": "dagsched-instance", "version": 1, "comp": [[1, 2], [3, null]]}'
+    assert Instance.from_json(text) == Instance([[1, 2], [3, np.inf]], [], [])
 
 
 def test_bad_json_is_a_format_error() -> None:

@@ -25,6 +25,14 @@ def slow(instance, *, budget_s=None):
 def nothing(instance):
     return 7
 
+def fails(instance):
+    raise ValueError("kaboom")
+
+def early(instance):
+    from dataclasses import replace
+    made = cpop(instance)
+    return replace(made, start=made.start - 1.0, finish=made.finish - 1.0)
+
 number = 3
 """
 
@@ -54,6 +62,23 @@ def declare(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
     """Entry points of the group of schedulers, in place of the installed ones."""
     points = [EntryPoint(name, value, plugins.SCHEDULERS) for name, value in values.items()]
     monkeypatch.setattr(plugins, "entry_points", lambda group: points)
+
+
+@pytest.mark.parametrize("command", [["compare", "--schedulers"], ["schedule", "--scheduler"]])
+def test_what_goes_wrong_in_a_function_is_one_line_with_its_place(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    name, option = command
+    code, _, err = run(capsys, name, "pair.json", option, "mine_for_tests:fails")
+    assert code == 2
+    assert err.startswith(
+        "dagsched: error: mine_for_tests:fails on pair raised ValueError: kaboom ("
+    )
+    assert err.endswith("mine_for_tests.py, line 15)\n")
+    code, _, err = run(capsys, name, "pair.json", option, "mine_for_tests:early")
+    assert code == 2
+    assert err.startswith("dagsched: error: mine_for_tests:early")
+    assert "before 0" in err or "-1" in err
 
 
 def test_files_with_schedulers_of_all_kinds(capsys: pytest.CaptureFixture[str]) -> None:

@@ -135,6 +135,14 @@ def test_stg_has_exactly_the_ccr_of_the_platform():
     assert free.data.max() == 0
 
 
+def test_stg_on_machines_that_are_said_has_no_communication_unless_a_ccr_is_wanted():
+    machines = io.MachineOptions(platform="identical", processors=2)
+    assert io.load(SAMPLES / "four.stg", platform=machines).data.max() == 0
+    wanted = io.MachineOptions(platform="identical", processors=2, ccr=5.0)
+    drawn = io.load(SAMPLES / "four.stg", platform=wanted)
+    assert drawn.data.mean() == pytest.approx(5.0 * drawn.comp.mean())
+
+
 def test_job_shop_in_all_three_layouts():
     standard = io.load(SAMPLES / "ft06.txt")
     assert (standard.name, standard.n_tasks, standard.n_processors) == ("ft06", 36, 6)

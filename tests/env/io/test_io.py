@@ -10,6 +10,7 @@ import pytest
 from dagsched_env import Instance, io
 from dagsched_env.errors import DAGSchedError, FormatError, InvalidInstanceError
 from dagsched_env.schedulers import heft
+from helpers import ROOT
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::dagsched_env.errors.MachinesAssumedWarning"  # here machines do not matter
@@ -316,7 +317,7 @@ def test_edge_data_of_a_real_trace_by_another_route():
     ("place", "value", "message"),
     [
         ((), [1, 2], "unknown format"),
-        ((), {"format": "dagsched-schedule"}, "unknown format"),
+        ((), {"format": "dagsched-schedule"}, "a schedule is no problem: name the problem first"),
         (("schemaVersion",), "1.3", "schemaVersion is 1.3"),
         (("schemaVersion",), DELETE, "schemaVersion is None"),
         (("workflow",), 3, "workflow is not an object"),
@@ -398,3 +399,28 @@ def test_no_damage_raises_anything_else(tmp_path, instance):
                     messages.append(str(error))
     assert all(m.startswith(f"{tmp_path}") and "\n" not in m for m in messages)
     assert len(messages) > accepted > 100
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"speeds": [1, 2]}, r"speeds is \[1, 2\]: write a text such as '1,2,4'"),
+        ({"platform": "cpu-gpu", "acceleration": 10}, "acceleration is 10: write a text"),
+        ({"processors": "8"}, "processors is '8': write a whole number"),
+        ({"processors": 2.5}, "processors is 2.5: write a whole number"),
+        ({"latency": True}, "latency is True: write a number"),
+    ],
+)
+def test_machine_options_of_a_wrong_type_are_named(options, message):
+    graph = ROOT / "tests" / "data" / "formats" / "weight_style.dot"
+    with pytest.raises(DAGSchedError, match=message):
+        io.load(graph, platform=io.MachineOptions(**options))
+
+
+def test_arguments_of_load_of_a_wrong_type_are_named():
+    with pytest.raises(DAGSchedError, match=r"platform is of type str: write platform=MachineO"):
+        io.load("montage", platform="identical")
+    with pytest.raises(DAGSchedError, match=r'path is of type NoneType: write load\("workflow'):
+        io.load(None)
+    with pytest.raises(DAGSchedError, match="platform is of type int"):
+        io.load_folder(ROOT / "tests" / "data" / "formats", platform=2)

@@ -161,6 +161,13 @@ def test_patience_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.elapsed_s - result.trace[-1].elapsed_s >= 0.3
 
 
+def test_arguments_of_a_wrong_type_are_named() -> None:
+    with pytest.raises(DAGSchedError, match="budget_s is '2': give a number > 0"):
+        solve(problem(6, 2, 0), budget_s="2")  # type: ignore[arg-type]
+    with pytest.raises(DAGSchedError, match="callback is 3: give a function"):
+        solve(problem(6, 2, 0), callback=3)  # type: ignore[arg-type]
+
+
 def test_the_callback_sees_every_state_and_may_fail() -> None:
     seen: list[tuple[Finding, float]] = []
     instance = problem(60, 4, 2)
