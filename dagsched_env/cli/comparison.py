@@ -34,7 +34,7 @@ from dagsched_env.io.atomic import write_text
 from dagsched_env.io.journal import Journal, digest
 from dagsched_env.render.comparison import save_comparison
 from dagsched_env.schedulers import SCHEDULERS
-from dagsched_env.solver import load_kernels
+from dagsched_env.solver import load_for, load_kernels
 
 __all__ = ["add_commands"]
 
@@ -126,6 +126,8 @@ def _compare(arguments: argparse.Namespace) -> None:
     what, instances = _instances(arguments)
     published = {BEST_KNOWN: _best_known(what, instances)} if best_known else {}
     load_kernels()  # or the first calls would be charged for it
+    for instance in instances if SOLVE in schedulers else ():
+        load_for(instance, arguments.time_limit)
     with bar(f"comparing on {what}", len(schedulers) * len(instances)) as progress:
         comparison = _run(arguments, instances, schedulers, progress)
     makespans = {**published, **comparison.makespans}
