@@ -270,7 +270,7 @@ class Instance:
         if record.get("version") != JSON_VERSION:
             raise FormatError(f"version {record.get('version')!r} is not {JSON_VERSION}")
         known = {"format", "version", *inspect.signature(cls).parameters}
-        for key in record.keys() - known:
+        for key in sorted(record.keys() - known):
             close = difflib.get_close_matches(key, known, n=1)
             question = f"did you mean {close[0]!r}? " if close else ""
             raise FormatError(f"no key {key!r}: {question}There are {', '.join(sorted(known))}")
