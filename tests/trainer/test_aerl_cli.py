@@ -589,7 +589,7 @@ def test_files_to_be_written_are_checked_before_the_work(
         (None, "problem"),
         ("", "not JSON"),
         ("{}", "problem"),
-        ('{"format": "dagsched-instance", "version": 1, "comp": [[1]]}', "'edges'"),
+        ('{"format": "dagsched-instance", "version": 1, "edges": []}', "'comp'"),
         (
             '{"format": "dagsched-instance", "version": 1, "comp": [[1], [1]],'
             ' "edges": [[0, 1], [1, 0]], "data": [1, 1]}',
@@ -645,7 +645,7 @@ def test_help(capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
             [
                 "--checkpoint PATH a run directory, a checkpoint in it, a .safetensors file, or "
                 "the name of a shipped policy, such as default or cholesky. (required)",
-                "names of bundled traces (montage, ...), suite:NAME, or",
+                "names of bundled traces (montage, ...), suite:NAME,",
                 "(default: suite:heldout)",
                 "their number; default: 4. --speeds",
             ],

@@ -191,7 +191,14 @@ def _tail(g: InstanceArrays, s: Solution, t: int, q: int) -> float:
 
 @borrowing
 def assign(g: InstanceArrays, s: Solution, t: int, q: int) -> None:
-    """Give ``t`` another processor; ``before`` and ``after`` stay as they are."""
+    """Give a task another processor; its place in the sequences stays as it is.
+
+    Args:
+        g: the problem.
+        s: the schedule; the arrays ``processor`` and ``load`` change.
+        t: the task.
+        q: its new processor, eligible.
+    """
     s.load[0] += g.comp[t, q] - g.comp[t, s.processor[t]]
     s.processor[t] = q
 
