@@ -14,7 +14,7 @@ the longest path of all. Each task has
   included.
 
 The longest path through a task is head + cost + tail = finish + tail = head + bottom level.
-Finishes and bottom levels are stored, heads and tails follow from them.
+Finishes, bottom levels and these paths are stored, heads and tails follow from them.
 """
 
 from typing import NamedTuple
