@@ -14,7 +14,7 @@ from typing import Any
 
 from dagsched_env.errors import DAGSchedError
 
-__all__ = ["FAMILIES", "SCHEDULERS", "declared", "is_reference", "load", "load_from_here"]
+__all__ = ["FAMILIES", "SCHEDULERS", "declared", "is_reference", "load", "load_from_here", "place"]
 
 FUNCTION = re.compile(r"[\w.]+:[\w.]+")
 
@@ -39,10 +39,10 @@ def load(point: EntryPoint) -> Callable[..., Any]:
         found = point.load()
     except Exception as error:  # whatever the module of somebody else does
         raise DAGSchedError(
-            f"{_place(point)} cannot be loaded: {type(error).__name__}: {error}"
+            f"{place(point)} cannot be loaded: {type(error).__name__}: {error}"
         ) from error
     if not callable(found):
-        raise DAGSchedError(f"{_place(point)} is {type(found).__name__}: name a function")
+        raise DAGSchedError(f"{place(point)} is {type(found).__name__}: name a function")
     function: Callable[..., Any] = found
     return function
 
@@ -65,7 +65,8 @@ def load_from_here(value: str) -> Callable[..., Any]:
     return load(EntryPoint(value, value, ""))
 
 
-def _place(point: EntryPoint) -> str:
+def place(point: EntryPoint) -> str:
+    """Its name, its value, and the package that declares it."""
     if point.name == point.value:
         return point.value
     package = f" of {point.dist.name}" if point.dist is not None else ""

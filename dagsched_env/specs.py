@@ -143,15 +143,16 @@ def make_family(name: str, settings: Mapping[str, str]) -> Generator:
         if machines is not None:
             raise DAGSchedError(f"{name} makes its own machines: leave platform out")
         _check_names(name, texts, own)
-        return _mixed(family(**values) for values in _alternatives(own, texts))
+        return _mixed(name, (family(**values) for values in _alternatives(own, texts)))
     platform = _known("platform", machines or DEFAULT_PLATFORM, PLATFORMS)
     theirs = parameters(PLATFORMS[platform])
     _check_names(f"{name} on {platform}", texts, {**own, **theirs})
-    return _mixed(
+    members = (
         family(**values, platform=PLATFORMS[platform](**machine_values))
         for values in _alternatives(own, texts)
         for machine_values in _alternatives(theirs, texts)
     )
+    return _mixed(name, members)
 
 
 def family_names() -> list[str]:
@@ -330,7 +331,10 @@ def parameters(factory: Callable[..., Any]) -> dict[str, Parameter]:
     arguments = inspect.signature(factory).parameters
     for name, argument in arguments.items():
         if name not in hints or argument.default is argument.empty:
-            raise DAGSchedError(f"{factory.__name__}: give {name} a type and a default")
+            raise DAGSchedError(
+                f"{factory.__name__}: give {name} a type and a default; {factory.__name__}() is to "
+                "return a function rng -> Instance"
+            )
     found = [
         Parameter(name, _kind(hints[name]), argument.default)
         for name, argument in arguments.items()
@@ -368,8 +372,14 @@ def _alternatives(
         yield {p.name: value for p, value in zip(given, combination, strict=True)}
 
 
-def _mixed(families: Iterable[Generator]) -> Generator:
+def _mixed(name: str, families: Iterable[Generator]) -> Generator:
     members = list(families)
+    for member in members:
+        if not callable(member):
+            raise DAGSchedError(
+                f"{name} returned {type(member).__name__}: a family returns a function "
+                "rng -> Instance"
+            )
     if len(members) == 1:
         return members[0]
     mixture: Any = Mixture(members)  # all members state their sizes, and so does the mixture

@@ -1,12 +1,22 @@
-"""What several commands share: the type of the command list, help on files, number types."""
+"""What several commands share: their list, help on files, number types, names of plugins."""
 
 import argparse
 import math
+import sys
+from collections.abc import Collection, Iterable
 from typing import TypeAlias
 
-from dagsched_env import io
+from dagsched_env import io, plugins
 
-__all__ = ["FILE_HELP", "Commands", "add_command", "positive", "positive_seconds", "seed"]
+__all__ = [
+    "FILE_HELP",
+    "Commands",
+    "add_command",
+    "positive",
+    "positive_seconds",
+    "say_hidden",
+    "seed",
+]
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -58,3 +68,21 @@ def seed(text: str) -> int:
     if value < 0:
         raise argparse.ArgumentTypeError(f"{text} is not >= 0")
     return value
+
+
+def say_hidden(group: str, own: Collection[str], names: Iterable[str]) -> None:
+    """One line on stderr for each name of this package that another one declares, too.
+
+    Args:
+        group: of entry points.
+        own: the names of this package, which come first.
+        names: those that the command line uses.
+    """
+    declared = plugins.declared(group)
+    for name in names:
+        if name in own and name in declared:
+            print(
+                f"dagsched: {name} is that of dagsched_env; {plugins.place(declared[name])} needs "
+                "another name",
+                file=sys.stderr,
+            )

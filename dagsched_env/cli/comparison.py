@@ -41,6 +41,8 @@ __all__ = ["add_commands"]
 SUITE = "heldout"
 REFERENCE = "heft"
 BEST_KNOWN = "best known"
+TOLERANCE, TOLERANCE_S = 1.1, 0.03
+"""A scheduler keeps to a time limit if it takes no more than this factor and time (s) of it."""
 
 
 def add_commands(commands: Commands) -> None:
@@ -134,6 +136,9 @@ def _compare(arguments: argparse.Namespace) -> None:
     rows = compare.summarise(makespans, instances, reference, comparison.seconds)
     print(_headline(what, instances, arguments.time_limit))
     print(compare.format_table(rows, reference))
+    late = _late(comparison.seconds, arguments.time_limit)
+    if late:
+        print(f"longer than --time-limit at most: {late}")
     if importlib.util.find_spec("scipy") is None:
         print("no p-values: they need scipy, pip install 'aerl-ds[compare]'", file=sys.stderr)
     if arguments.pairwise:
@@ -155,7 +160,8 @@ def _compare(arguments: argparse.Namespace) -> None:
             instances,
             reference,
             title=f"Schedulers on {what}",
-            facts=_facts(arguments, what, instances, schedulers),
+            facts=_facts(arguments, what, instances, schedulers)
+            | ({"longer than the time limit at most": late} if late else {}),
         )
         write_text(arguments.html, page)
         print(f"wrote {arguments.html}")
@@ -221,6 +227,15 @@ def _headline(what: str, instances: Sequence[Instance], time_limit: float | None
     budget = "" if time_limit is None else f", {time_limit:g} s per schedule for searches"
     machine = f"{os.cpu_count()} cores, Python {platform.python_version()}"
     return f"{what}: {_count(instances)}{budget} ({machine})"
+
+
+def _late(seconds: Mapping[str, Sequence[float]], time_limit: float | None) -> str:
+    """Who took longer than the time limit, and how many times as long at most."""
+    if time_limit is None:
+        return ""
+    most = {name: max(values) for name, values in seconds.items()}
+    late = {name: s for name, s in most.items() if s > TOLERANCE * time_limit + TOLERANCE_S}
+    return ", ".join(f"{name} {s / time_limit:.1f} times" for name, s in late.items())
 
 
 def _facts(

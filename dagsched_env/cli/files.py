@@ -6,7 +6,7 @@ import inspect
 import numpy as np
 
 from dagsched_env import io, plugins, specs
-from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command, seed
+from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command, say_hidden, seed
 from dagsched_env.cli.inspection import read_schedule
 from dagsched_env.cli.machines import add_machines, machine_flags, read_problem
 from dagsched_env.cli.outputs import check_instance_output
@@ -122,6 +122,7 @@ def _generate(arguments: argparse.Namespace) -> None:
     if arguments.out is None:
         raise DAGSchedError("--out is missing: name the file to write")
     check_instance_output("--out", arguments.out)
+    say_hidden(plugins.FAMILIES, GENERATORS, [arguments.family])
     family = specs.make_family(arguments.family, _settings(arguments))
     instance = family(np.random.default_rng(arguments.seed))
     io.save(instance, arguments.out)

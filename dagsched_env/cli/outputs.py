@@ -3,6 +3,7 @@
 import os
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from dagsched_env import io
 from dagsched_env.errors import DAGSchedError
@@ -91,8 +92,12 @@ def output_places(
     places = [path]
     if len(files) > 1:
         places = [path / f"{Path(file).stem}{suffixes[0]}" for file in files]
-        if doubles := [place.name for place in places if places.count(place) > 1]:
-            raise DAGSchedError(f"two files would be {path / doubles[0]}: take them one by one")
+        written: dict[Path, str] = {}
+        for file, place in zip(files, places, strict=True):
+            if written.setdefault(place, file) != file:
+                raise DAGSchedError(
+                    f"{written[place]} and {file} would both be {place}: take one of them alone"
+                )
         if path.is_file() or (path.suffix and not path.is_dir()):
             raise DAGSchedError(f"{path}: of several files {option} names a folder")
         _check_folder(option, path)
@@ -156,10 +161,19 @@ def _check_folder(option: str, path: Path) -> None:
         raise DAGSchedError(
             f"{path}: there is no folder {folder}: make it, or name another with {option}"
         )
-    if not os.access(path if _is_device(path) else folder, os.W_OK):
+    if not (os.access(path, os.W_OK) if _is_device(path) else _takes_files(folder)):
         raise DAGSchedError(
             f"{path}: the folder {folder} cannot be written: name another with {option}"
         )
+
+
+def _takes_files(folder: Path) -> bool:
+    """Whether a file can be made in a folder; permissions alone do not tell, as of /proc."""
+    try:
+        with TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
 
 
 def _is_device(path: Path) -> bool:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from dagsched_env import exact, plugins, solver
-from dagsched_env.cli.arguments import positive_seconds
+from dagsched_env.cli.arguments import positive_seconds, say_hidden
 from dagsched_env.cli.policies import POLICIES
 from dagsched_env.compare import Scheduler
 from dagsched_env.errors import DAGSchedError
@@ -76,7 +76,9 @@ def choose(
             checkpoint. Where Ctrl-C ends a ``solve``, it raises ``Interrupted``.
     """
     kept = [] if bounds is None else bounds
-    return {name: policies.get(name) or _scheduler(name, time_limit, kept) for name in names}
+    distinct = dict.fromkeys(names)
+    say_hidden(plugins.SCHEDULERS, NAMES, distinct)
+    return {name: policies.get(name) or _scheduler(name, time_limit, kept) for name in distinct}
 
 
 def _scheduler(name: str, time_limit: float | None, bounds: list[float]) -> Scheduler:

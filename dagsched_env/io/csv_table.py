@@ -12,6 +12,8 @@ from dagsched_env.io.source import decoded, named
 __all__ = ["Row", "positions", "read_file", "read_table"]
 
 DECIMAL_COMMA = re.compile(r"\d,\d")
+SEPARATORS = {";": "semicolons", "\t": "tabs"}
+"""Those that are refused."""
 
 Row = tuple[str, list[str]]
 """Place of a line, for messages, and its cells."""
@@ -33,7 +35,7 @@ def read_table(text: str, name: str = "") -> list[Row]:
 
     Raises:
         FormatError: not CSV, not rectangular, or empty; the message names the line. Separated by
-            semicolons; it says what to write.
+            semicolons or tabs; it says what to write.
     """
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
 
@@ -55,13 +57,14 @@ def read_table(text: str, name: str = "") -> list[Row]:
 
 
 def _check_separator(text: str, name: str) -> None:
-    """Refuse what a spreadsheet saves where numbers are written with commas."""
+    """Refuse tabs, and what a spreadsheet saves where numbers are written with commas."""
     header = next(filter(None, csv.reader(io.StringIO(text, newline=""))), [])
-    if len(header) == 1 and ";" in header[0]:
+    found = next((mark for mark in SEPARATORS if len(header) == 1 and mark in header[0]), None)
+    if found is not None:
         numbers = ", and write numbers with points, as in 1.5" if DECIMAL_COMMA.search(text) else ""
         raise FormatError(
-            f"the cells of {name or 'the table'} seem to be separated by semicolons: separate them "
-            f"by commas{numbers}"
+            f"the cells of {name or 'the table'} seem to be separated by {SEPARATORS[found]}: "
+            f"separate them by commas{numbers}"
         )
 
 

@@ -17,6 +17,7 @@ Columns may stand in any order, their names in any case; spaces around a cell do
 other column is refused: it might matter.
 """
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -44,8 +45,8 @@ Record = tuple[str, dict[str, str]]
 
 
 def recognises(text: str) -> bool:
-    """Whether text begins with the header of a table of tasks; ``parse`` refuses semicolons."""
-    header = text.lstrip().partition("\n")[0].replace(";", ",").split(",")
+    """Whether text begins with the header of a table of tasks; ``parse`` wants commas in it."""
+    header = re.split(r"[,;\t]", text.lstrip().partition("\n")[0])
     names = {_plain(cell.strip().strip('"')) for cell in header}
     return "task" in names and not names.isdisjoint(TIMES)
 

@@ -235,9 +235,16 @@ class _Parser:
 
     def _attribute_list(self) -> Attributes:
         attributes: Attributes = {}
+        written: dict[str, str] = {}
         while self._accept("["):
             while not self._accept("]"):
-                key = self._identifier().lower()
+                name = self._identifier()
+                key = name.lower()
+                if written.setdefault(key, name) != name and key in WEIGHTS:
+                    raise FormatError(
+                        f"line {self.token.line}: {written[key]!r} and {name!r} stand together: "
+                        "remove one"
+                    )
                 self._expect("=")
                 attributes[key] = self._identifier()
                 if not self._accept(","):

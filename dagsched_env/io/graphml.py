@@ -103,6 +103,8 @@ def _attributes(element: "Element", keys: dict[str, str], where: str) -> Attribu
         key = attribute(data, "key", f"data of {where}")
         if key not in keys:
             raise FormatError(f"{where} has data of the key {key!r}, which is not declared")
+        if keys[key] in attributes and keys[key] in WEIGHTS:
+            raise FormatError(f"{where} has two values of {keys[key]!r}: remove one")
         attributes[keys[key]] = data.text or ""
     return attributes
 

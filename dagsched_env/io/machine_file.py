@@ -21,9 +21,10 @@ An example:
 - ``format``: always ``"dagsched-machines"``;
 - ``processors``: a list of objects with a distinct ``name`` and a ``speed`` > 0, by default 1: a
   task of runtime w takes w / speed;
-- ``bandwidth``: units of data per unit of time between two different processors, > 0; default 1,
-  which a line on stderr says;
-- ``latency``: time before a transfer starts, ≥ 0; default 0;
+- ``bandwidth``: units of data per unit of time between two different processors, > 0, or with a
+  unit of its own for data in bytes and times in seconds, as in ``"1Gbit/s"`` or ``"125MB/s"``;
+  default 1, which a line on stderr says;
+- ``latency``: time before a transfer starts, ≥ 0, in the unit of the runtimes; default 0;
 - ``links``: a list of exceptions, each ``between`` two processors (both directions) or ``from`` one
   ``to`` another, with its own ``bandwidth``, ``latency`` or both; a direction has at most one;
 - ``eligible``: name or kind of a task → names of the processors that may run it; a task that is not
@@ -39,7 +40,8 @@ from typing import Any
 import numpy as np
 
 from dagsched_env.errors import FormatError
-from dagsched_env.io.fields import entries, get_text, index_of, record_of, texts
+from dagsched_env.io import rate
+from dagsched_env.io.fields import get_text, index_of, record_of, texts
 from dagsched_env.io.numbers import LARGEST, check_processors
 from dagsched_env.io.source import Source, named
 from dagsched_env.platforms import Platform
@@ -58,6 +60,8 @@ class Machines(Platform):
 
     assumes_bandwidth = False
     """Whether a link has the default bandwidth, because neither the file nor the link says one."""
+    in_bytes = False
+    """Whether a bandwidth has a unit, which takes data as bytes and times as seconds."""
 
 
 def load(path: str | PathLike[str]) -> Machines:
@@ -88,7 +92,7 @@ def parse(record: Any) -> Machines:
     _check_keys(record, KEYS, "the top level")
     if "processors" not in record:
         raise FormatError('the top level needs "processors": [{"name": "P0", "speed": 1}, ...]')
-    processors = list(entries(record, "processors", "machines"))
+    processors = _objects(record["processors"], "processors", '{"name": "P0", "speed": 1}')
     check_processors(len(processors), "processors")
     index = index_of(processors, "processors", "name")
     speeds = []
@@ -96,12 +100,13 @@ def parse(record: Any) -> Machines:
         _check_keys(processor, ("name", "speed"), f"processors[{i}]")
         speeds.append(_positive(processor, "speed", f"processors[{i}].", 1.0))
     p = len(processors)
-    bandwidths = np.full((p, p), _positive(record, "bandwidth", "", 1.0))
+    links = _objects(record.get("links", []), "links", '{"between": ["A", "B"], "bandwidth": 10}')
+    bandwidths = np.full((p, p), _bandwidth(record, "", 1.0))
     assumed = np.full((p, p), "bandwidth" not in record)
     np.fill_diagonal(assumed, False)
     latency = np.full((p, p), _number(record, "latency", "", 0.0))
     seen: set[tuple[int, int]] = set()
-    for i, link in enumerate(entries(record, "links", "machines") if "links" in record else ()):
+    for i, link in enumerate(links):
         where = f"links[{i}]"
         _check_keys(link, LINK_KEYS, where)
         if "bandwidth" not in link and "latency" not in link:
@@ -110,7 +115,7 @@ def parse(record: Any) -> Machines:
             if (a, b) in seen:
                 raise FormatError(f"{where} repeats a link: remove one of the two")
             seen.add((a, b))
-            bandwidths[a, b] = _positive(link, "bandwidth", f"{where}.", bandwidths[a, b])
+            bandwidths[a, b] = _bandwidth(link, f"{where}.", bandwidths[a, b])
             assumed[a, b] &= "bandwidth" not in link
             latency[a, b] = _number(link, "latency", f"{where}.", latency[a, b])
     machines = Machines(
@@ -121,7 +126,20 @@ def parse(record: Any) -> Machines:
         eligible=_eligible(record.get("eligible", {}), index),
     )
     machines.assumes_bandwidth = bool(assumed.any())
+    machines.in_bytes = any(_has_unit(place) for place in (record, *links))
     return machines
+
+
+def _objects(value: Any, where: str, such_as: str) -> list[dict[str, Any]]:
+    if not isinstance(value, list):
+        raise FormatError(f"{where} is {value!r:.40}: write a list of objects, as in [{such_as}]")
+    return [record_of(entry, f"{where}[{i}]") for i, entry in enumerate(value)]
+
+
+def _has_unit(record: dict[str, Any]) -> bool:
+    written = record.get("bandwidth")
+    found = rate.parse(written) if isinstance(written, str) else None
+    return found is not None and found.in_bytes
 
 
 def _directions(
@@ -167,6 +185,18 @@ def _check_keys(record: dict[str, Any], known: Iterable[str], where: str) -> Non
     unknown = [key for key in record if key not in known]
     if unknown:
         raise FormatError(f"{where} has an unknown key {unknown[0]!r}: write {', '.join(known)}")
+
+
+def _bandwidth(record: dict[str, Any], place: str, default: float) -> float:
+    written = record.get("bandwidth")
+    if not isinstance(written, str):
+        return _positive(record, "bandwidth", place, default)
+    found = rate.parse(written)
+    if found is None:
+        raise FormatError(f"{place}bandwidth is {written!r}: {rate.HOW_TO_WRITE}")
+    if not LEAST <= found.value <= LARGEST:
+        raise FormatError(f"{place}bandwidth is {written!r}: write one > 0")
+    return found.value
 
 
 def _positive(record: dict[str, Any], key: str, place: str, default: float) -> float:

@@ -8,7 +8,6 @@ in a SPEC (``graph.dot?platform=identical&processors=4&bandwidth=1``), and in Py
 import dataclasses
 import inspect
 import math
-import re
 from collections.abc import Sequence
 from functools import cached_property
 from numbers import Integral, Real
@@ -18,7 +17,7 @@ import numpy as np
 
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
-from dagsched_env.io import machine_file
+from dagsched_env.io import machine_file, rate
 from dagsched_env.io.numbers import LARGEST, MOST_MACHINES
 from dagsched_env.platforms import PLATFORMS, Platform, ccr
 from dagsched_env.platforms.altered import altered, rescaled
@@ -43,12 +42,6 @@ OF_KIND = ("beta", "gpus", "acceleration", "clusters", "slowdown", "share")
 """Parameters that only some kinds of processors have."""
 IN_MACHINE_FILE = '"bandwidth" in the machine file'
 """What changes the bandwidth that was assumed for a machine file without this key."""
-RATE = re.compile(
-    r"(?P<number>[\d.]+(?:[eE][+-]?\d+)?) ?(?:(?P<prefix>[kMGT]?)(?P<unit>bit|b|B)(?:/s|ps)?)?"
-)
-PREFIXES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-BITS = 8.0
-"""In a byte."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -121,7 +114,7 @@ class MachineOptions:
         self._check("processors", self.processors, 1, MOST_MACHINES)
         self._check("beta", self.beta, 0, 2)
         self._check("gpus", self.gpus, 0, self.processors or PROCESSORS)
-        self._check("clusters", self.clusters, 1, MOST_MACHINES)
+        self._check("clusters", self.clusters, 1, self.processors or PROCESSORS)
         self._check("slowdown", self.slowdown, 1, LARGEST)
         self._check("share", self.share, 0, 1)
         self._check("bandwidth", self._bandwidth, 1 / LARGEST, LARGEST)
@@ -144,12 +137,20 @@ class MachineOptions:
                 f"leave {self.label('bandwidth')} and {self.label('latency')} out"
             )
 
+    def read_machine_file(self) -> None:
+        """Read the machine file, if there is one, ahead of ``equip``.
+
+        Raises:
+            DAGSchedError: it cannot be used; the message names the file and the place in it.
+            OSError: it cannot be read.
+        """
+        self._of_file  # noqa: B018 - kept when it has been read
+
     def equip(self, workflow: Workflow) -> Instance:
         """The workflow on these machines.
 
         Raises:
-            DAGSchedError: as ``check``, the machine file cannot be used, or there is nothing to
-                rescale.
+            DAGSchedError: as ``check`` and ``read_machine_file``, or there is nothing to rescale.
         """
         self.check()
         if not workflow.says_data and self._ratio is None:
@@ -244,7 +245,7 @@ class MachineOptions:
         if wanted is not None:
             return f"communication rescaled to CCR {wanted:g}"
         link = "" if bandwidth is None else f"bandwidth {bandwidth:g}, "
-        link += "data taken as bytes, times as seconds, " if self._unit else ""
+        link += "data taken as bytes, times as seconds, " if self._in_bytes else ""
         link += "" if self.latency is None else f"latency {self.latency:g}, "
         ratios = [ccr(instance) for instance in instances]
         shown = dict.fromkeys(f"{ratio:.4g}" for ratio in (min(ratios), max(ratios)))
@@ -276,29 +277,27 @@ class MachineOptions:
         return None if self.machines is None else machine_file.load(self.machines)
 
     @property
-    def _unit(self) -> str | None:
-        """That of the bandwidth, where it is written with one."""
-        found = RATE.fullmatch(self.bandwidth.strip()) if isinstance(self.bandwidth, str) else None
-        return found["unit"] if found else None
+    def _rate(self) -> rate.Rate | None:
+        if self.bandwidth is None or not isinstance(self.bandwidth, str):
+            return None if self.bandwidth is None else rate.Rate(self.bandwidth, False)
+        found = rate.parse(self.bandwidth)
+        if found is None:
+            raise DAGSchedError(
+                f"{self.label('bandwidth')} is {self.bandwidth!r}: {rate.HOW_TO_WRITE}"
+            )
+        return found
 
     @property
     def _bandwidth(self) -> float | None:
         """As a number."""
-        if not isinstance(self.bandwidth, str):
-            return self.bandwidth
-        found = RATE.fullmatch(self.bandwidth.strip())
-        try:
-            number = float(found["number"]) if found else math.nan
-        except ValueError:
-            number = math.nan
-        if not found or math.isnan(number):
-            raise DAGSchedError(
-                f"{self.label('bandwidth')} is {self.bandwidth!r}: write a number, or one with a "
-                "unit where data is in bytes, as in 1Gbit/s or 125MB/s"
-            )
-        if found["unit"] is None:
-            return number
-        return number * PREFIXES[found["prefix"]] / (1.0 if found["unit"] == "B" else BITS)
+        return None if self._rate is None else self._rate.value
+
+    @property
+    def _in_bytes(self) -> bool:
+        """Whether data is taken as bytes and times as seconds, because a bandwidth has a unit."""
+        if self._of_file is not None:
+            return self._of_file.in_bytes
+        return self._rate is not None and self._rate.in_bytes
 
     @property
     def _speeds(self) -> list[float]:
@@ -388,7 +387,9 @@ class MachineOptions:
     def _check(self, name: str, value: float | None, least: float, most: float) -> None:
         """Refuse a number out of its range."""
         if value is not None and not least <= value <= most:
-            limits = f">= {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
+            limits = f"between {least:g} and {most:g}"
+            if most >= LARGEST and not value > most:
+                limits = "> 0" if 0 < least < 1 else f">= {least:g}"
             raise DAGSchedError(f"{self.label(name)} is {value:g}: write a number {limits}")
 
     def _numbers(self, name: str, text: str, separator: str, remedy: str) -> list[float]:

@@ -86,6 +86,7 @@ def read_problem(
         OSError: the file cannot be read.
     """
     content = read(path, format=format)
+    _read_machine_file(platform)
     with named(path):
         if isinstance(content, Workflow):
             return Problem(str(path), platform.equip(content), bare=True)
@@ -107,6 +108,7 @@ def read_problems(paths: Iterable[str | PathLike[str]], platform: Equips) -> lis
         OSError: a folder or a file cannot be read.
     """
     found = [entry for path in paths for entry in _contents(path)]
+    _read_machine_file(platform)
     problems = [_put_on(path, content, platform) for path, content in found]
     bare = not problems or any(problem.bare for problem in problems)
     if isinstance(platform, MachineOptions) and not bare:
@@ -187,6 +189,12 @@ def warn_assumed(
 def machine_files(path: str | PathLike[str]) -> list[Path]:
     """The machine files in a folder, sorted; they are no problems."""
     return sorted(entry for entry in Path(path).glob("*.json") if _is_machine_file(entry))
+
+
+def _read_machine_file(platform: Equips) -> None:
+    """So that what is wrong with it is not said of a problem."""
+    if isinstance(platform, MachineOptions):
+        platform.read_machine_file()
 
 
 def _contents(

@@ -86,7 +86,10 @@ def _numbers(text: str) -> str:
     rows = [words for _, words in lines(text)]
     counted = [words for words in rows if words[0][0].isdigit()]
     if not counted:
-        raise FormatError(f"unknown format: name one of {', '.join(READABLE)}")
+        suffixes = (FORMATS[name].suffixes[0] for name in READABLE)
+        raise FormatError(
+            f"unknown format: give the file the suffix of its format, {', '.join(suffixes)}"
+        )
     header, body = counted[0], counted[1:]
     if len(header) == 1:
         return "stg"

@@ -43,6 +43,11 @@ def parse(text: str, *, name: str | None = None) -> Workflow:
         )
     parsed = [_task(words, f"line {line}", i, len(rows)) for i, (line, words) in enumerate(rows)]
     runtimes = np.array([time for time, _ in parsed], dtype=np.float64)
+    if len(rows) == announced and _is_entry(parsed) and runtimes[-1] > 0:
+        raise FormatError(
+            f"the file seems to end early: task 0 is a dummy, and {announced} tasks with two "
+            f"dummies take {announced + 2} lines, of which {len(rows)} are there"
+        )
     dummies = {i for i in (0, len(rows) - 1) if runtimes[i] == 0}
     edges = tuple((u, v) for v, (_, parents) in enumerate(parsed) for u in parents)
     return Workflow(
@@ -53,6 +58,12 @@ def parse(text: str, *, name: str | None = None) -> Workflow:
         name=name,
         says_data=False,
     )
+
+
+def _is_entry(parsed: list[tuple[float, list[int]]]) -> bool:
+    """Whether the first task is a dummy from which all others come."""
+    (time, parents), *others = parsed
+    return time == 0 and not parents and bool(others) and all(p for _, p in others)
 
 
 def _task(words: list[str], where: str, number: int, n: int) -> tuple[float, list[int]]:

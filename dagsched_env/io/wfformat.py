@@ -68,6 +68,11 @@ def _parse_15(workflow: dict[str, Any], name: str | None) -> Workflow:
 
 def _edges(tasks: list[dict[str, Any]], index: dict[str, int], where: str) -> list[tuple[int, int]]:
     """All edges that parents or children declare, in the order of their first mention."""
+    if len(tasks) > 1 and not any("parents" in task or "children" in task for task in tasks):
+        raise FormatError(
+            f"no entry of {where} has a key 'parents' or 'children': add them, with [] where there "
+            "are none"
+        )
     edges: dict[tuple[int, int], None] = {}
     for i, task in enumerate(tasks):
         for key in ("parents", "children"):

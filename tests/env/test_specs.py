@@ -218,10 +218,16 @@ def untyped(tasks) -> ToyGenerator:  # type: ignore[no-untyped-def]
     return ToyGenerator(n_tasks=tasks)
 
 
+def number() -> int:
+    return 3
+
+
 def test_families_that_other_packages_declare(monkeypatch: pytest.MonkeyPatch) -> None:
-    here = SimpleNamespace(fork=fork, untyped=untyped)
+    here = SimpleNamespace(fork=fork, untyped=untyped, number=number)
     monkeypatch.setitem(sys.modules, "families_for_tests", here)
-    declared = {"fork": "fork", "gone": "gone", "lu": "fork", "untyped": "untyped"}
+    declared = {"fork": "fork", "gone": "gone", "lu": "fork"} | {
+        name: name for name in ("untyped", "number")
+    }
     points = [
         EntryPoint(name, f"families_for_tests:{value}", plugins.FAMILIES)
         for name, value in declared.items()
@@ -237,6 +243,8 @@ def test_families_that_other_packages_declare(monkeypatch: pytest.MonkeyPatch) -
         specs.parse_family("family:gone")
     with pytest.raises(DAGSchedError, match="untyped: give tasks a type and a default"):
         specs.parse_family("family:untyped")
+    with pytest.raises(DAGSchedError, match="number returned int: a family returns a function rng"):
+        specs.parse_family("family:number")
     rows = {line.partition(" ")[0]: line.partition(" ")[2] for line in specs.table().splitlines()}
     assert rows["fork"].strip() == "tasks=3"
     assert "cannot be loaded: AttributeError" in rows["gone"]

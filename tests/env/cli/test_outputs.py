@@ -8,6 +8,7 @@ import pytest
 
 from dagsched_env import Instance, io
 from dagsched_env.cli import main, outputs
+from dagsched_env.errors import DAGSchedError
 from helpers.isolation import BLOCK, obey_permissions
 
 COMMANDS = {
@@ -101,6 +102,21 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
         "dagsched: error: locked/x.json: the folder locked cannot be written: name another with "
         "--out\n"
     )
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="no /proc")
+def test_a_folder_that_takes_no_files_whatever_its_permissions() -> None:
+    with pytest.raises(DAGSchedError, match="the folder /proc cannot be written: name another"):
+        outputs.check_output("--out", "/proc/x.json", outputs.JSON)
+
+
+def test_two_files_that_would_be_one(tmp_path: Path) -> None:
+    files = ["a/g.dot", "b/g.dot"]
+    with pytest.raises(
+        DAGSchedError, match=r"^a/g\.dot and b/g\.dot would both be .*g\.json: take"
+    ):
+        outputs.output_places("--out", tmp_path / "all", files, outputs.JSON)
+    assert not (tmp_path / "all").exists()
 
 
 def test_a_picture_without_matplotlib() -> None:

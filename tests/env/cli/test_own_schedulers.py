@@ -1,6 +1,7 @@
 """``dagsched compare`` with files and schedulers of users; each wrong name is one clear line."""
 
 import csv
+import re
 import shutil
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -21,6 +22,11 @@ def other(instance):
 def slow(instance, *, budget_s=None):
     print("budget", budget_s)
     return hill_climbing(instance, max_evaluations=1)
+
+def sleeps(instance):
+    import time
+    time.sleep(0.2)
+    return cpop(instance)
 
 def nothing(instance):
     return 7
@@ -74,11 +80,33 @@ def test_what_goes_wrong_in_a_function_is_one_line_with_its_place(
     assert err.startswith(
         "dagsched: error: mine_for_tests:fails on pair raised ValueError: kaboom ("
     )
-    assert err.endswith("mine_for_tests.py, line 15)\n")
+    assert err.endswith("mine_for_tests.py, line 20)\n")
     code, _, err = run(capsys, name, "pair.json", option, "mine_for_tests:early")
     assert code == 2
     assert err.startswith("dagsched: error: mine_for_tests:early")
     assert "runs from -1.0 to" in err
+
+
+def test_a_declared_name_that_this_package_has_is_said(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declare(monkeypatch, heft="mine_for_tests:fails", other="mine_for_tests:other")
+    code, _, err = run(capsys, "compare", "pair.json", "--schedulers", "heft", "other")
+    assert code == 0
+    said = "dagsched: heft is that of dagsched_env; heft (mine_for_tests:fails) needs another name"
+    assert err.splitlines().count(said) == 1
+
+
+def test_who_takes_longer_than_the_time_limit_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    names = ["heft", "mine_for_tests:sleeps", "hill_climbing"]
+    limit = ["--time-limit", "0.1", "--html", "late.html"]
+    code, out, _ = run(capsys, "compare", "pair.json", "--schedulers", *names, *limit)
+    assert code == 0
+    (line,) = [line for line in out if "longer than" in line]
+    assert re.fullmatch(
+        r"longer than --time-limit at most: mine_for_tests:sleeps \d+\.\d times", line
+    )
+    assert line.partition(": ")[2] in Path("late.html").read_text(encoding="utf-8")
 
 
 def test_files_with_schedulers_of_all_kinds(capsys: pytest.CaptureFixture[str]) -> None:

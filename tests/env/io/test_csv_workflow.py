@@ -159,6 +159,7 @@ TASKS = "task,time\na,1\nb,2\n"
         ({"x.csv": "time\n1\n"}, "line 1 has no column 'task': add it"),
         ({"x.csv": "task,time,cores\na,1,2\n"}, "line 1: the column 'cores' is not read: remove"),
         ({"x.csv": "\ntask;time\na;1\n"}, "cells of the table .* semicolons: .* by commas$"),
+        ({"x.csv": "task\ttime\na\t1\n"}, "cells of the table .* tabs: separate them by commas$"),
         ({"x.csv": '"task";"time"\n"a";1,5\n'}, "by commas, and write numbers with points"),
         ({"x.csv": TASKS, "edges.csv": "from;to\na;b\n"}, "cells of edges.csv seem .* semicolons"),
         ({"x.csv": "task,time,Work\na,1,2\n"}, "line 1: 'Work' is a second column of 'time'"),
@@ -192,6 +193,10 @@ def test_semicolons_are_named_whatever_the_suffix_and_in_a_folder(tmp_path: Path
     for act, place in ((io.read, "x.csv"), (io.read, "x.txt"), (io.load_folder, "")):
         with pytest.raises(FormatError, match=r"x\.(csv|txt): the cells .* semicolons"):
             act(tmp_path / place)
+    write(tmp_path, {"x.tsv": "task\ttime\na\t1\n"})
+    with pytest.raises(FormatError, match=r"x\.tsv: the cells .* tabs"):
+        io.read(tmp_path / "x.tsv")
+    (tmp_path / "x.tsv").unlink()
     write(tmp_path, {"x.csv": 'task,time\n"a;b",1\n', "x.txt": "instance;tasks;seconds\na;1;2\n"})
     (found,) = io.load_folder(tmp_path, platform=UNIT)
     assert found.task_names == ("a;b",)

@@ -313,6 +313,17 @@ def test_edge_data_of_a_real_trace_by_another_route():
 # -- broken files ------------------------------------------------------------------------------
 
 
+def test_a_trace_that_says_nothing_of_edges_is_refused(tmp_path):
+    trace = json.loads(json.dumps(TRACE))
+    tasks = trace["workflow"]["specification"]["tasks"]
+    for task in tasks:
+        del task["parents"], task["children"]
+    with pytest.raises(FormatError, match=r"no entry of .*tasks has a key 'parents' or 'children'"):
+        io.read(write(tmp_path, trace))
+    tasks[0]["children"] = []
+    assert io.read(write(tmp_path, trace)).edges == ()
+
+
 @pytest.mark.parametrize(
     ("place", "value", "message"),
     [

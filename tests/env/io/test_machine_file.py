@@ -131,9 +131,9 @@ def link(**keys):
 ERRORS = [
     ({"format": "x"}, 'no machine file: the top level needs "format": "dagsched-machines"'),
     ({"speed": 2}, "the top level has an unknown key 'speed': write format, processors, bandwidth"),
-    ({"processors": None}, "machines.processors is not a list"),
+    ({"processors": 8}, 'processors is 8: write a list of objects, as in [{"name": "P0", "speed"'),
     ({"processors": []}, "processors: 0 processors; between 1 and 4096 are read"),
-    ({"processors": ["cpu0"]}, "machines.processors[0] is not an object"),
+    ({"processors": ["cpu0"]}, "processors[0] is not an object"),
     ({"processors": [{"speed": 1}]}, "processors[0] has no key 'name'"),
     ({"processors": [{"name": 3}]}, "processors[0].name is int, not text"),
     ({"processors": [{"name": "a"}] * 2}, "processors[1].name repeats 'a' of processors[0]"),
@@ -144,7 +144,9 @@ ERRORS = [
     ({"bandwidth": math.inf}, "bandwidth is inf: write a number > 0, such as 1"),
     ({"latency": -1}, "latency is -1: write a number >= 0, such as 0"),
     ({"latency": math.nan}, "latency is nan: write a number >= 0, such as 0"),
-    ({"links": {}}, "machines.links is not a list"),
+    ({"bandwidth": "fast"}, "bandwidth is 'fast': write a number, or one with a unit where data"),
+    ({"bandwidth": "-1Gbit/s"}, "bandwidth is '-1Gbit/s': write one > 0"),
+    ({"links": {}}, "links is {}: write a list of objects, as in [{"),
     (link(between=["cpu0", "cpu1"]), 'links[0] changes nothing: write "bandwidth", "latency" or'),
     (link(latency=1), 'links[0] needs "between": [A, B] for both directions, or "from": A and'),
     (link(latency=1, between=["cpu0", "cpu1"], to="gpu0"), 'links[0] needs "between": [A, B]'),
@@ -178,6 +180,20 @@ def test_errors_name_the_place_and_what_to_write(tmp_path, changes, message):
     with pytest.raises(FormatError) as caught:
         io.load_machines(path)
     assert str(caught.value).startswith(f"{path}: {message}")
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "in_bytes"),
+    [("1Gbit/s", 1.25e8, True), ("10 MB/s", 1e7, True), ("80kb", 1e4, True), ("25", 25, False)],
+)
+def test_a_bandwidth_may_have_a_unit(text, number, in_bytes):
+    links = [{"between": ["cpu0", "cpu1"], "bandwidth": text}]
+    changes = {"bandwidth": 4, "links": links}
+    slow = machine_file.parse(RECORD | changes)
+    assert slow.bandwidths[0, 1] == slow.bandwidths[1, 0] == number
+    assert slow.bandwidths[0, 2] == 4
+    assert slow.in_bytes == in_bytes
+    assert machine_file.parse(RECORD | {"bandwidth": text, "links": []}).in_bytes == in_bytes
 
 
 def test_processors_cannot_be_left_out():
