@@ -11,8 +11,9 @@ Modules and packages in reading order; each imports only from those before it:
 - around them: ``checkpoint``, ``problems`` (which problems), ``curriculum`` (and when),
   ``reporting``;
 - evaluation and learning: ``generations`` (the checkpoints of a run), ``inference`` (who
-  evaluates states), ``learning``, ``baselines`` (rivals), ``policies`` (what a run has learned),
-  ``validator``, ``schedulers`` (a policy for ``dagsched``);
+  evaluates states), ``learning``, ``baselines`` (rivals), ``policies`` (what was learned),
+  ``validator``, ``trained`` (what a run has left, read from its checkpoints), ``schedulers`` (a
+  policy for ``dagsched``);
 - processes: ``runtime``, ``lifecycle`` (of a search job), ``observers`` (what a run records);
 - what users call: ``solver``, ``solutions`` (what it shows), ``evaluation``, ``batch`` (many
   files), ``attention_training`` (the run of a rival), ``training``, ``launch`` (a run on any

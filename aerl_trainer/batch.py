@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.progress import Progress
 
 from aerl_trainer.policies import Policy, load_policy
-from aerl_trainer.runtime.spread import cluster_of
 from aerl_trainer.solutions import Solution, live
 from aerl_trainer.solver import AUTO, SolveResult, solve
 from aerl_trainer.stored import stored
@@ -76,6 +75,8 @@ def solve_there(
             yield Solution(name, instance, result)
     if not left:
         return
+    from aerl_trainer.runtime.spread import cluster_of  # loads torch, which a cluster needs alone
+
     named = checkpoint is not None and checkpoint != AUTO
     policy: str | Policy | None = load_policy(str(checkpoint)) if named else checkpoint
     task: Callable[[Instance], SolveResult] = partial(solve, checkpoint=policy, **options)

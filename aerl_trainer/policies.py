@@ -1,25 +1,22 @@
-"""What a run has learned: a policy with the settings that it was trained under, or a rival."""
+"""What has been learned: a policy with the settings that it was trained under, or a rival.
 
-import warnings
-from collections.abc import Sequence
+torch takes longer to load than all else together, so it is loaded only where there is a network or
+a run to read: a shipped policy needs none.
+"""
+
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-import torch
-
-from aerl_trainer import checkpoint as checkpoints
-from aerl_trainer import config as settings
-from aerl_trainer.baselines.attention.scheduler import AttentionScheduler, read_policy
-from aerl_trainer.checkpoint import Checkpoint, CheckpointError, take
 from aerl_trainer.config import Config
 from aerl_trainer.encoding.evaluator import Evaluator, PriorEvaluator
-from aerl_trainer.nn.evaluator import TorchEvaluator
-from aerl_trainer.nn.network import Network
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.policy.files import load_weights
-from aerl_trainer.policy.shipped import find_weights, shipped_names
-from aerl_trainer.stored import share, stored
+from aerl_trainer.policy.shipped import find_weights
 from dagsched_env.errors import DAGSchedError
+
+if TYPE_CHECKING:
+    from aerl_trainer.baselines.attention.scheduler import AttentionScheduler
+    from aerl_trainer.nn.network import Network
 
 __all__ = [
     "DamageWarning",
@@ -40,14 +37,14 @@ class Policy(NamedTuple):
     """What a training run has learned; of weights alone the fast policy and default settings."""
 
     fast: FastPolicy
-    network: Network | None = None
+    network: "Network | None" = None
     """None where the run has trained none."""
     config: Config = Config()
     rollout_weight: float = 1.0
     """λ at the end of training."""
 
 
-Trained = Policy | AttentionScheduler
+Trained: TypeAlias = "Policy | AttentionScheduler"
 """What a run leaves: of AERL-DS, or of a rival that schedules but guides no search."""
 
 
@@ -83,74 +80,21 @@ def load_trained(directory: str | Path) -> Trained:
 def _load(directory: str | Path) -> Trained:
     if (weights := find_weights(directory)) is not None:
         return Policy(FastPolicy(load_weights(weights)[0]))
-    place = Path(directory)
-    candidates = _candidates(place)
-    if not any(map(checkpoints.exists, (place, *candidates))):
-        raise CheckpointError(
-            f"no run, file or shipped policy {str(directory)!r}: shipped are "
-            f"{', '.join(shipped_names())}"
-        )
-    try:
-        return checkpoints.read_first(candidates, _read, _warn)
-    except CheckpointError as error:
-        if others := _others(place):
-            raise CheckpointError(f"{error}; of this run there is also {others}") from None
-        raise
+    from aerl_trainer.trained import read_run
+
+    return read_run(Path(directory))
 
 
 def evaluator_of(policy: Policy | None) -> Evaluator:
     """The network of a policy in this process, if it has one."""
     network = None if policy is None else policy.network
-    return PriorEvaluator() if network is None else TorchEvaluator(network)
+    if network is None:
+        return PriorEvaluator()
+    from aerl_trainer.nn.evaluator import TorchEvaluator
+
+    return TorchEvaluator(network)
 
 
 def rollout_weight_of(policy: Policy | None) -> float:
     """λ of a search."""
     return 1.0 if policy is None or policy.network is None else policy.rollout_weight
-
-
-def _read(source: Path) -> Trained:
-    saved = checkpoints.load(source, groups=("policy", "model"))
-    try:
-        config = settings.from_dict(stored(saved.state, "config", dict))
-        if config.run.algorithm == "reinforce":
-            return AttentionScheduler(read_policy(saved, config.attention))
-        like = {"weights": torch.from_numpy(FastPolicy().weights)}
-        fast = FastPolicy(take(saved, "policy", like)["weights"].numpy())
-        network = _network(config, saved) if config.learner.network else None
-        return Policy(fast, network, config, share(saved.state, "rollout_weight"))
-    except DAGSchedError as error:
-        raise CheckpointError(f"{source}: not the checkpoint of a run: {error}") from None
-
-
-def _network(config: Config, saved: Checkpoint) -> Network:
-    """The network of a checkpoint; one of another size than it says is never given memory."""
-    size = len(saved.tensors.get("model", ()))
-    if config.network.layers > size:
-        raise CheckpointError(f"{config.network.layers} layers do not fit {size} tensors")
-    with torch.device("meta"):
-        like = Network(config.network).state_dict()
-    tensors = take(saved, "model", like)
-    network = Network(config.network)
-    network.load_state_dict(tensors)
-    return network
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, DamageWarning, stacklevel=5)  # at the caller of load_…
-
-
-def _candidates(directory: Path) -> Sequence[Path]:
-    """Checkpoints to read, the best one first: those of a run, or the one that is named."""
-    for parent in (directory / "checkpoints", directory):
-        if any(map(checkpoints.exists, checkpoints.generations(parent))):
-            return checkpoints.generations(parent)
-    return checkpoints.generations(directory.parent) if directory.name == "last" else (directory,)
-
-
-def _others(place: Path) -> str:
-    """The other checkpoints of the run, where one of them is named that is damaged."""
-    of_run = checkpoints.generations(place.parent)
-    if place == of_run[0] or place not in of_run or not checkpoints.exists(place):
-        return ""
-    return ", ".join(str(other) for other in of_run if other != place and other.is_dir())

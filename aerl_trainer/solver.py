@@ -13,7 +13,6 @@ from aerl_trainer.policies import Policy, evaluator_of, load_policy, rollout_wei
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.policy.shipped import shipped_names, shipped_policy
 from aerl_trainer.records import SAMPLES, SearchJob
-from aerl_trainer.runtime.joint_search import search_together
 from aerl_trainer.search.alone import search_alone
 from aerl_trainer.search.summary import Found, found_in
 from aerl_trainer.seeding import generator
@@ -118,6 +117,8 @@ def solve(
     policy = _given(checkpoint)
     solver.load_for(instance, budget_s)
     _load_kernels()
+    most_s = (SEARCH_SHARE_AHEAD if anneal else 1.0) * (math.inf if budget_s is None else budget_s)
+    joint_search = _joint_search() if actors > 1 and most_s >= WORTH_PROCESSES_S else None
     best = Best(
         instance, budget_s=budget_s, target=target, patience_s=patience_s, callback=callback
     )
@@ -134,12 +135,8 @@ def solve(
         batch_size = clock.budget_s / (BATCHES * SIMULATION_COST * best.list_s)
         if best.over is None and batch_size >= 1 / BATCHES:
             config = _solve_config(policy, budget_s, simulations, actors, batch_size)
-            together = (
-                actors > 1
-                and clock.budget_s >= WORTH_PROCESSES_S
-                and not multiprocessing.current_process().daemon
-            )
-            search = search_together if together else _search_by_itself
+            together = joint_search if clock.budget_s >= WORTH_PROCESSES_S else None
+            search = together or _search_by_itself
             weights = None if policy is None else policy.fast.weights
             job = SearchJob(0, instance, seed, policy=weights)
             found = search(job, policy, best.schedule, config, clock.spent)
@@ -153,6 +150,21 @@ def solve(
     except KeyboardInterrupt:
         best.interrupt()
     return SolveResult(**best.summary(), simulations=found.simulations if found else 0, policy=name)
+
+
+_Search = Callable[[SearchJob, Policy | None, Schedule, Config, Callable[[], float]], Found]
+
+
+def _joint_search() -> _Search | None:
+    """The search with child processes; None where this process may start none.
+
+    It loads torch, so it is loaded ahead of the budget, and only where it may be needed.
+    """
+    if multiprocessing.current_process().daemon:
+        return None
+    from aerl_trainer.runtime.joint_search import search_together
+
+    return search_together
 
 
 class _Clock:

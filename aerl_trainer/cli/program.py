@@ -9,13 +9,8 @@ from typing import Any
 import tyro
 
 from aerl_trainer import __version__
-from aerl_trainer.cli.evaluating import evaluate
-from aerl_trainer.cli.solving import solve
-from aerl_trainer.cli.training import train
 from aerl_trainer.policies import DamageWarning
-from aerl_trainer.runtime.fleet import FleetError
-from aerl_trainer.runtime.supervisor import SearchPoolError
-from aerl_trainer.runtime.warm_up import warm_up as compile_kernels
+from aerl_trainer.runtime.errors import FleetError, SearchPoolError
 from dagsched_env.cli.compilation import announced_compilation
 from dagsched_env.cli.machines import assumptions_on_stderr
 from dagsched_env.cli.terminal import leave_unread, print_any_text
@@ -30,14 +25,9 @@ REPEATED = ("--instances", "--set", "--validate")
 
 def warm_up() -> None:
     """Compile all numeric kernels into the cache on disk, so that later commands start at once."""
+    from aerl_trainer.runtime.warm_up import warm_up as compile_kernels
+
     compile_kernels()
-
-
-app = tyro.extras.SubcommandApp()
-app.command(train)
-app.command(evaluate)
-app.command(solve)
-app.command(name="warm-up")(warm_up)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -56,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             if arguments == ["--version"]:
                 print(f"aerl {__version__}")
             else:
-                app.cli(
+                _commands(arguments).cli(
                     prog="aerl",
                     description="AERL-DS: search and learning for DAG scheduling. "
                     "aerl --version prints the version.",
@@ -73,6 +63,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     return 0
+
+
+def _commands(arguments: Sequence[str]) -> tyro.extras.SubcommandApp:
+    """All commands, or ``solve`` alone where it is asked for: the others load torch."""
+    from aerl_trainer.cli.solving import solve
+
+    app = tyro.extras.SubcommandApp()
+    if arguments[:1] != ["solve"]:
+        from aerl_trainer.cli.evaluating import evaluate
+        from aerl_trainer.cli.training import train
+
+        app.command(train)
+        app.command(evaluate)
+    app.command(solve)
+    app.command(name="warm-up")(warm_up)
+    return app
 
 
 def joined(arguments: Sequence[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 In reading order:
 
+- ``errors``: of processes that cannot be kept alive
 - ``children``: child processes with a pipe to the parent; the only file that starts any
 - ``watch``: ends children that stand still
 - ``actor``: the loop of one actor

@@ -17,7 +17,8 @@ from aerl_trainer.learning.group_gradients import GroupGradient, GroupWork, Thre
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.records import SearchJob
 from aerl_trainer.replay.arrays import Arrays
-from aerl_trainer.runtime.fleet import Fleet, FleetError
+from aerl_trainer.runtime.errors import FleetError
+from aerl_trainer.runtime.fleet import Fleet
 from aerl_trainer.runtime.harvest import Harvest
 from aerl_trainer.runtime.node_worker import NodeReport
 from aerl_trainer.runtime.parcels import (

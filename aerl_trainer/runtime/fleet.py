@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, Protocol
 
-__all__ = ["Fleet", "FleetError", "FleetStats", "Handle", "Members"]
+from aerl_trainer.runtime.errors import FleetError
+
+__all__ = ["Fleet", "FleetStats", "Handle", "Members"]
 
 TICK_S = 0.25
 """Longest sleep of the fleet's thread; a loss by silence is noticed so much later."""
@@ -28,10 +30,6 @@ MOST_LOSSES = 8
 """Members that may be lost with one and the same task; then the task is to blame."""
 LONGEST_PAUSE_S = 60.0
 """Before a member is started again that is lost each time before it has finished a task."""
-
-
-class FleetError(RuntimeError):
-    """The members keep dying; the message says why."""
 
 
 class Handle(Protocol):

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from aerl_trainer.config import local_nodes
-from aerl_trainer.runtime.supervisor import SearchPoolError
+from aerl_trainer.runtime.errors import SearchPoolError
 from dagsched_env.errors import DAGSchedError, MissingExtraError
 
 __all__ = ["RayMembers", "connected", "load_ray", "sweep"]

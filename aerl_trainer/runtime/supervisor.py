@@ -15,20 +15,17 @@ from aerl_trainer.inference.devices import resolve_devices
 from aerl_trainer.records import SearchJob
 from aerl_trainer.runtime.actor import Assignment
 from aerl_trainer.runtime.crew import Crew
+from aerl_trainer.runtime.errors import SearchPoolError
 from aerl_trainer.runtime.job_slots import JobSlots
 from aerl_trainer.runtime.pool import Finished
 from aerl_trainer.runtime.processes import Backend
 from aerl_trainer.search.tree import TreeSize
 from dagsched_env.schedule import Schedule
 
-__all__ = ["SearchPoolError", "Supervisor"]
+__all__ = ["Supervisor"]
 
 FRUITLESS_DEATHS = 5
 """The run ends after this many deaths per child without progress of any search."""
-
-
-class SearchPoolError(RuntimeError):
-    """The processes keep dying; the message says where their logs are."""
 
 
 class Supervisor:

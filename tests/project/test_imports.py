@@ -80,6 +80,23 @@ print(len(kernels) > 10)
     assert output == "True\n"
 
 
+def test_solve_loads_no_torch() -> None:
+    """It takes longer to load than all else together."""
+    output = run(
+        """
+import sys
+from aerl_trainer.cli import main
+options = ["--platform", "identical", "--processors", "8", "--bandwidth", "1Gbit/s"]
+for checkpoint in ("auto", "default"):
+    code = main(["solve", "montage", *options, "--budget", "0.5", "--checkpoint", checkpoint])
+    assert code == 0
+assert main(["--version"]) == 0
+print("torch" in sys.modules)
+"""
+    )
+    assert output.endswith("False\n")
+
+
 def test_the_version_is_unknown_where_the_package_is_not_installed() -> None:
     output = run(
         """

@@ -19,7 +19,7 @@ from aerl_trainer.cli import joined, main
 from aerl_trainer.config import Config, RunConfig
 from aerl_trainer.policy.shipped import shipped_names
 from aerl_trainer.reporting import RunDirectory, read_metrics
-from aerl_trainer.runtime.supervisor import SearchPoolError
+from aerl_trainer.runtime.errors import SearchPoolError
 from aerl_trainer.solutions import live
 from dagsched_env import io
 from dagsched_env.instance import Instance

@@ -85,7 +85,7 @@ def test_a_short_search_starts_no_processes(monkeypatch: pytest.MonkeyPatch) -> 
     def fail(*_: object) -> None:
         raise AssertionError("processes")
 
-    monkeypatch.setattr(solver, "search_together", fail)
+    monkeypatch.setattr(joint_search, "search_together", fail)
     improved = Improved(monkeypatch)
     assert solve(INSTANCE, actors=2, budget_s=2.0).simulations > 0
     assert improved[0]["races"] == 2

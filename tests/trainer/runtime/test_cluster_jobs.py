@@ -20,7 +20,8 @@ from aerl_trainer.records import SearchJob
 from aerl_trainer.replay.arrays import Arrays
 from aerl_trainer.runtime import parcels
 from aerl_trainer.runtime.cluster_jobs import ClusterGradients, ClusterJobs, rooms
-from aerl_trainer.runtime.fleet import Fleet, FleetError
+from aerl_trainer.runtime.errors import FleetError
+from aerl_trainer.runtime.fleet import Fleet
 from aerl_trainer.runtime.harvest import Harvest, LocalJobs
 from aerl_trainer.runtime.pool import LockstepPool
 from dagsched_env.errors import DAGSchedError

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from aerl_trainer.runtime import fleet as fleet_module
-from aerl_trainer.runtime.fleet import Fleet, FleetError
+from aerl_trainer.runtime.errors import FleetError
+from aerl_trainer.runtime.fleet import Fleet
 from helpers.small_runs import eventually
 
 

@@ -25,8 +25,8 @@ from aerl_trainer.nn.network import Network
 from aerl_trainer.records import SearchJob
 from aerl_trainer.runtime import crew, supervisor
 from aerl_trainer.runtime.children import Child, cause_of_death, start_child
+from aerl_trainer.runtime.errors import SearchPoolError
 from aerl_trainer.runtime.pool import Finished, LockstepPool
-from aerl_trainer.runtime.supervisor import SearchPoolError
 from aerl_trainer.search.alone import search_alone
 from aerl_trainer.search.shared_tree import SharedTree
 from aerl_trainer.search.tree import BROKEN, OUTCOME, ROOT, SIMS_DONE, WRITER, TreeArrays
