@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+
 from aerl_trainer.config import Config
+from aerl_trainer.config.run import MOST_ACTORS
 from aerl_trainer.policies import Policy, evaluator_of, load_policy, rollout_weight_of
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.policy.shipped import shipped_names, shipped_policy
@@ -17,8 +20,10 @@ from aerl_trainer.search.alone import search_alone
 from aerl_trainer.search.summary import Found, found_in
 from aerl_trainer.seeding import generator
 from dagsched_env import solver
+from dagsched_env.errors import DAGSchedError
 from dagsched_env.expected import expect
 from dagsched_env.instance import Instance
+from dagsched_env.interrupts import interrupts
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers.anytime import check_count
 from dagsched_env.solver import Best, Callback, improve, orders_only, run_list_schedulers
@@ -113,7 +118,7 @@ def solve(
     """
     call = "solve(instance), with instance = dagsched_env.io.load(path) for a file"
     expect("instance", instance, Instance, call)
-    _check(simulations, actors)
+    _check(simulations, actors, seed)
     policy = _given(checkpoint)
     solver.load_for(instance, budget_s)
     _load_kernels()
@@ -124,29 +129,30 @@ def solve(
     )
     name, found, share = None, None, SEARCH_SHARE
     try:
-        run_list_schedulers(best)
-        # Where an order is all that is to be found, CP-SAT needs the time more.
-        timed = anneal and simulations is None and budget_s is not None
-        unaided = timed and orders_only(instance)
-        if policy or (checkpoint == AUTO and not unaided):
-            given = "as given" if isinstance(checkpoint, Policy) else str(checkpoint)
-            name, policy, share = _consult(best, policy, given, seed)
-        clock = _Clock(best, share if anneal else 1.0)
-        batch_size = clock.budget_s / (BATCHES * SIMULATION_COST * best.list_s)
-        if best.over is None and batch_size >= 1 / BATCHES:
-            config = _solve_config(policy, budget_s, simulations, actors, batch_size)
-            together = joint_search if clock.budget_s >= WORTH_PROCESSES_S else None
-            search = together or _search_by_itself
-            weights = None if policy is None else policy.fast.weights
-            job = SearchJob(0, instance, seed, policy=weights)
-            found = search(job, policy, best.schedule, config, clock.spent)
-            best.offer(found.schedule, "tree")
-            best.prove(found.lower_bound)
-        if anneal and best.over is None:
-            limited = budget_s is None or (found is not None and found.by_count)
-            moves = MOVES_PER_SIMULATION * max(found.simulations if found else 0, 1)
-            rngs = [generator(seed, "annealing", *([i] if i else [])) for i in range(actors)]
-            improve(best, rngs, moves if limited else None, prove_too=simulations is None)
+        with interrupts():
+            run_list_schedulers(best)
+            # Where an order is all that is to be found, CP-SAT needs the time more.
+            timed = anneal and simulations is None and budget_s is not None
+            unaided = timed and orders_only(instance)
+            if policy or (checkpoint == AUTO and not unaided):
+                given = "as given" if isinstance(checkpoint, Policy) else str(checkpoint)
+                name, policy, share = _consult(best, policy, given, seed)
+            clock = _Clock(best, share if anneal else 1.0)
+            batch_size = clock.budget_s / (BATCHES * SIMULATION_COST * best.list_s)
+            if best.over is None and batch_size >= 1 / BATCHES:
+                config = _solve_config(policy, budget_s, simulations, actors, batch_size)
+                together = joint_search if clock.budget_s >= WORTH_PROCESSES_S else None
+                search = together or _search_by_itself
+                weights = None if policy is None else policy.fast.weights
+                job = SearchJob(0, instance, seed, policy=weights)
+                found = search(job, policy, best.schedule, config, clock.spent)
+                best.offer(found.schedule, "tree")
+                best.prove(found.lower_bound)
+            if anneal and best.over is None:
+                limited = budget_s is None or (found is not None and found.by_count)
+                moves = MOVES_PER_SIMULATION * max(found.simulations if found else 0, 1)
+                rngs = [generator(seed, "annealing", *([i] if i else [])) for i in range(actors)]
+                improve(best, rngs, moves if limited else None, prove_too=simulations is None)
     except KeyboardInterrupt:
         best.interrupt()
     return SolveResult(**best.summary(), simulations=found.simulations if found else 0, policy=name)
@@ -192,6 +198,10 @@ def _given(checkpoint: str | Path | Policy | None) -> Policy | None:
     """The policy that the caller has named."""
     if checkpoint is None or checkpoint == AUTO or isinstance(checkpoint, Policy):
         return checkpoint if isinstance(checkpoint, Policy) else None
+    if not isinstance(checkpoint, str | Path):
+        raise DAGSchedError(
+            f"checkpoint is {type(checkpoint).__name__}: give a path, a name, a Policy or None"
+        )
     return load_policy(checkpoint)
 
 
@@ -288,10 +298,14 @@ def _solve_config(
     return dataclasses.replace(config, search=search, run=run)
 
 
-def _check(simulations: int | None, actors: int) -> None:
+def _check(simulations: int | None, actors: int, seed: int) -> None:
     if simulations is not None:
         check_count("simulations", simulations)
     check_count("actors", actors)
+    if actors > MOST_ACTORS:
+        raise DAGSchedError(f"actors is {actors}: give at most {MOST_ACTORS}")
+    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
+        raise DAGSchedError(f"seed is {seed!r}: give a whole number >= 0")
 
 
 @cache

@@ -14,11 +14,11 @@ draws random problems.
 Modules and packages in reading order; each imports only from those before it. All of these, and
 the names below, are attributes of this package that are loaded on first use:
 
-- the problem: ``starting`` (of the command lines), ``errors``, ``expected`` (arguments of another
-  kind), ``kernels`` (numeric code, compiled by numba), ``kinds`` (of tasks, from their names),
-  ``parameters`` (what a family draws for each instance), ``plugins`` (what users add), ``workflow``
-  (a task graph without processors), ``instance``, ``schedule``, ``platforms`` (processors for a
-  workflow), ``parts`` (for training, validation and test);
+- the problem: ``starting`` (of the command lines), ``interrupts`` (Ctrl-C in kernels), ``errors``,
+  ``expected`` (arguments of another kind), ``kernels`` (numeric code, compiled by numba), ``kinds``
+  (of tasks, from their names), ``parameters`` (what a family draws for each instance), ``plugins``
+  (what users add), ``workflow`` (a task graph without processors), ``instance``, ``schedule``,
+  ``platforms`` (processors for a workflow), ``parts`` (for training, validation and test);
 - the rules: ``simulator``, ``actions``, ``features``, ``rewards``, ``durations`` (execution under
   noise), ``bounds``, ``critical`` (the tasks that decide the makespan);
 - problems and solutions: ``generators``, ``schedulers``, ``io``, ``specs`` (families as text),

@@ -41,7 +41,8 @@ SUMMARY_NOTE = (
 )
 PROFILE_NOTE = (
     "For each factor on the horizontal axis: the share of the instances on which the makespan is "
-    "at most so many times the best one of all schedulers here. Higher and further left is better."
+    "at most so many times the best one of all schedulers here. Higher and further left is better. "
+    "The axis ends where nine of ten ratios lie."
 )
 RATIOS_NOTE = (
     "Makespan / the best makespan of the instance; the best ones are "

@@ -15,6 +15,7 @@ from dagsched_env.cli.compilation import announced_compilation
 from dagsched_env.cli.machines import assumptions_on_stderr
 from dagsched_env.cli.terminal import leave_unread, print_any_text
 from dagsched_env.errors import DAGSchedError
+from dagsched_env.interrupts import interrupts
 
 __all__ = ["joined", "main"]
 
@@ -42,7 +43,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     print_any_text()
     arguments = joined(sys.argv[1:] if argv is None else argv)
     try:
-        with _damage_on_stderr(), assumptions_on_stderr("aerl"), announced_compilation("aerl"):
+        with (
+            interrupts(),
+            _damage_on_stderr(),
+            assumptions_on_stderr("aerl"),
+            announced_compilation("aerl"),
+        ):
             if arguments == ["--version"]:
                 print(f"aerl {__version__}")
             else:

@@ -11,8 +11,16 @@ from aerl_trainer.batch import solve_here, solve_there
 from aerl_trainer.cli.options import UNSAID, Machines, as_json, check_limits, described
 from aerl_trainer.solutions import Solution, print_solution, print_solutions, record_of
 from dagsched_env.cli.machines import read_problems, say_machines
-from dagsched_env.cli.outputs import CHARTS, JSON, check_not_read, check_output, output_places
+from dagsched_env.cli.outputs import (
+    CHARTS,
+    JSON,
+    check_distinct,
+    check_not_read,
+    check_output,
+    output_places,
+)
 from dagsched_env.errors import DAGSchedError
+from dagsched_env.interrupts import interrupts
 from dagsched_env.io.atomic import write_text
 from dagsched_env.io.journal import Journal, digest
 
@@ -75,11 +83,15 @@ def solve(
         raise DAGSchedError("no FILE to solve: name one, or a bundled trace such as montage")
     if ray is not None and actors > 1:
         raise DAGSchedError("--actors is for one machine: on a cluster each FILE has one core")
+    if seed < 0:
+        raise DAGSchedError(f"--seed is {seed}: give a whole number >= 0")
     check_limits(
         budget=budget, simulations=simulations, target=target, patience=patience, actors=actors
     )
     inputs = (*files, machines.machines)
     check_output("--json", json, JSON, inputs)
+    of_one = {"--gantt": gantt} if len(files) == 1 else {}  # of several they may share a folder
+    check_distinct({"--out": out, "--json": json, "--journal": journal} | of_one)
     if journal is not None:
         check_not_read("--journal", journal, inputs)
     read = read_problems(files, machines)
@@ -121,10 +133,11 @@ def _until_interrupted(found: Iterable[Solution]) -> tuple[list[Solution], bool]
     """The solutions, and whether Ctrl-C has come; what it has ended is the last one."""
     solutions: list[Solution] = []
     try:
-        for solution in found:
-            solutions.append(solution)
-            if solution.result.stopped_by == "interrupt":
-                return solutions, True
+        with interrupts():
+            for solution in found:
+                solutions.append(solution)
+                if solution.result.stopped_by == "interrupt":
+                    return solutions, True
     except KeyboardInterrupt:
         return solutions, True
     return solutions, False

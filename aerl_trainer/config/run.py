@@ -8,6 +8,9 @@ from aerl_trainer.config.checks import all_fit, require
 __all__ = ["InferenceConfig", "RunConfig", "ValidatorConfig"]
 
 
+MOST_ACTORS = 64
+
+
 @dataclass(frozen=True)
 class InferenceConfig:
     """Where leaves are evaluated."""
@@ -85,7 +88,7 @@ class RunConfig:
         require(self.algorithm in ("aerl", "reinforce"), 'run.algorithm is "aerl" or "reinforce"')
         require(self.minutes > 0, "run.minutes must be positive")
         require(self.max_steps >= 0, "run.max_steps must not be negative")
-        require(1 <= self.actors <= 64, "run.actors must lie in [1, 64]")
+        require(1 <= self.actors <= MOST_ACTORS, f"run.actors must lie in [1, {MOST_ACTORS}]")
         require(1 <= self.trees_in_flight <= 16, "run.trees_in_flight must lie in [1, 16]")
         require(self.seed >= 0, "run.seed must not be negative")
         require(self.evaluation_simulations >= 1, "run.evaluation_simulations must be at least 1")

@@ -27,6 +27,7 @@ from dagsched_env.cli import comparison, compilation, files, inspection, schedul
 from dagsched_env.cli.compilation import announced_compilation
 from dagsched_env.cli.terminal import leave_unread, print_any_text
 from dagsched_env.errors import DAGSchedError
+from dagsched_env.interrupts import interrupts
 
 __all__ = ["main"]
 
@@ -64,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     command_line = argparse.Namespace(command_line=shlex.join(["dagsched", *words]))
     arguments = _parser().parse_args(words, command_line)
     try:
-        with announced_compilation("dagsched"):
+        with interrupts(), announced_compilation("dagsched"):
             arguments.run(arguments)
             sys.stdout.flush()  # within reach of the errors below
     except BrokenPipeError:

@@ -82,7 +82,7 @@ def say_hidden(group: str, own: Collection[str], names: Iterable[str]) -> None:
     for name in names:
         if name in own and name in declared:
             print(
-                f"dagsched: {name} is that of dagsched_env; {plugins.place(declared[name])} needs "
-                "another name",
+                f"dagsched: {name} is that of dagsched_env, not {plugins.place(declared[name])}, "
+                "which needs another name",
                 file=sys.stderr,
             )

@@ -33,7 +33,7 @@ def announced_compilation(program: str) -> Iterator[None]:
 
 def announce(program: str) -> None:
     """Say on stderr that the command compiles."""
-    line = f"compiling kernels, once: up to two minutes ({program} warm-up compiles all of them)"
+    line = f"compiling kernels, once: it may take minutes ({program} warm-up compiles all of them)"
     print(f"{program}: {line}", file=sys.stderr)
 
 

@@ -1,7 +1,7 @@
 """Files that a command will write, checked before its work: suffix, folder, what is needed."""
 
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -17,6 +17,7 @@ __all__ = [
     "PICTURES",
     "TABLES",
     "check_instance_output",
+    "check_distinct",
     "check_not_read",
     "check_output",
     "output_places",
@@ -105,6 +106,24 @@ def output_places(
     for place in places:
         check_output(option, place, suffixes, inputs)
     return places
+
+
+def check_distinct(outputs: Mapping[str, str | Path | None]) -> None:
+    """Refuse two options that name one file: one output would overwrite the other.
+
+    Args:
+        outputs: option → the path that it names, None where it is not given.
+
+    Raises:
+        DAGSchedError: the message names the file and both options.
+    """
+    found: dict[str, str] = {}
+    for option, path in outputs.items():
+        if path is None or _is_device(Path(path)):
+            continue
+        first = found.setdefault(os.path.realpath(path), option)
+        if first != option:
+            raise DAGSchedError(f"{path} is named by {first} and by {option}: name two files")
 
 
 def check_not_read(option: str, path: Path, inputs: Iterable[str | Path | None]) -> None:

@@ -5,7 +5,7 @@
 | json         | .json              | yes  | yes   | instance, all of it, exactly                  |
 | wfformat     | .wfformat.json     | yes  | yes   | workflow (1.4 to 1.6); instance, exactly, too |
 | dax          | .dax, .xml         | yes  | no    | workflow                                      |
-| stg          | .stg               | yes  | no    | workflow, every edge one unit of data         |
+| stg          | .stg               | yes  | no    | workflow without data; ``ccr`` adds some      |
 | dot          | .dot, .gv          | yes  | yes   | instance, exactly, and schedule; or workflow  |
 | graphml      | .graphml           | yes  | yes   | instance, exactly, and schedule; or workflow  |
 | csv          | .csv, a directory  | yes  | yes   | instance, exactly, and schedule; or workflow  |

@@ -126,7 +126,7 @@ def parse(record: Any) -> Machines:
         eligible=_eligible(record.get("eligible", {}), index),
     )
     machines.assumes_bandwidth = bool(assumed.any())
-    machines.in_bytes = any(_has_unit(place) for place in (record, *links))
+    machines.in_bytes = _in_bytes(record, links, assumed=bool(assumed.any()))
     return machines
 
 
@@ -136,8 +136,26 @@ def _objects(value: Any, where: str, such_as: str) -> list[dict[str, Any]]:
     return [record_of(entry, f"{where}[{i}]") for i, entry in enumerate(value)]
 
 
-def _has_unit(record: dict[str, Any]) -> bool:
-    written = record.get("bandwidth")
+def _in_bytes(record: dict[str, Any], links: list[dict[str, Any]], *, assumed: bool) -> bool:
+    """Whether the bandwidths have a unit, as all of them have or none."""
+    places = {"bandwidth": record} | {f"links[{i}].bandwidth": link for i, link in enumerate(links)}
+    units = {
+        place: _has_unit(entry["bandwidth"])
+        for place, entry in places.items()
+        if "bandwidth" in entry
+    }
+    if assumed and any(units.values()):
+        raise FormatError(
+            "some links have a bandwidth with a unit and others none at all: write "
+            '"bandwidth" for all at the top level, with a unit'
+        )
+    if len(set(units.values())) > 1:
+        without = next(place for place, unit in units.items() if not unit)
+        raise FormatError(f"{without} has no unit, but others have: write all with a unit, or none")
+    return any(units.values())
+
+
+def _has_unit(written: Any) -> bool:
     found = rate.parse(written) if isinstance(written, str) else None
     return found is not None and found.in_bytes
 
@@ -195,7 +213,8 @@ def _bandwidth(record: dict[str, Any], place: str, default: float) -> float:
     if found is None:
         raise FormatError(f"{place}bandwidth is {written!r}: {rate.HOW_TO_WRITE}")
     if not LEAST <= found.value <= LARGEST:
-        raise FormatError(f"{place}bandwidth is {written!r}: write one > 0")
+        wanted = "<= 1e100" if found.value > LARGEST else "> 0"
+        raise FormatError(f"{place}bandwidth is {written!r}: write one {wanted}")
     return found.value
 
 

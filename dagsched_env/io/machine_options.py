@@ -194,6 +194,13 @@ class MachineOptions:
             raise DAGSchedError(NOTHING.format(what, self.label("ccr")))
         return rescaled(instance, self.ccr / now)
 
+    @property
+    def in_bytes(self) -> bool:
+        """Whether data is taken as bytes and times as seconds, because a bandwidth has a unit."""
+        if self._of_file is not None:
+            return self._of_file.in_bytes
+        return self._rate is not None and self._rate.in_bytes
+
     # -- what is said ----------------------------------------------------------------------------
 
     def statement(self, *instances: Instance) -> str:
@@ -242,10 +249,12 @@ class MachineOptions:
     def _costs(
         self, instances: Sequence[Instance], wanted: float | None, bandwidth: float | None
     ) -> str:
+        if not any(instance.data.any() for instance in instances):
+            return "costs as in the file, which have no communication"
         if wanted is not None:
             return f"communication rescaled to CCR {wanted:g}"
         link = "" if bandwidth is None else f"bandwidth {bandwidth:g}, "
-        link += "data taken as bytes, times as seconds, " if self._in_bytes else ""
+        link += "data taken as bytes, times as seconds, " if self.in_bytes else ""
         link += "" if self.latency is None else f"latency {self.latency:g}, "
         ratios = [ccr(instance) for instance in instances]
         shown = dict.fromkeys(f"{ratio:.4g}" for ratio in (min(ratios), max(ratios)))
@@ -291,13 +300,6 @@ class MachineOptions:
     def _bandwidth(self) -> float | None:
         """As a number."""
         return None if self._rate is None else self._rate.value
-
-    @property
-    def _in_bytes(self) -> bool:
-        """Whether data is taken as bytes and times as seconds, because a bandwidth has a unit."""
-        if self._of_file is not None:
-            return self._of_file.in_bytes
-        return self._rate is not None and self._rate.in_bytes
 
     @property
     def _speeds(self) -> list[float]:

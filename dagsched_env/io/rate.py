@@ -15,7 +15,7 @@ BITS = 8.0
 
 HOW_TO_WRITE = (
     "write a number, or one with a unit where data is in bytes and times are in seconds, as in "
-    "1Gbit/s or 125MB/s"
+    "1Gbit/s or 125MB/s; the units are bit/s and B/s, with k, M, G or T before them"
 )
 
 

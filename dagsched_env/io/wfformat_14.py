@@ -18,6 +18,7 @@ from dagsched_env.workflow import Workflow
 __all__ = ["parse_14"]
 
 WHERE = "workflow.tasks"
+RELATIVES = ("parents", "children")
 
 
 def parse_14(workflow: dict[str, Any], name: str | None) -> Workflow:
@@ -32,6 +33,11 @@ def parse_14(workflow: dict[str, Any], name: str | None) -> Workflow:
     index = index_of(tasks, WHERE, key="name")
     read, written, sizes = _files(tasks)
     edges = _edges(tasks, index, read, written)
+    if not edges and len(tasks) > 1 and not any(key in task for task in tasks for key in RELATIVES):
+        raise FormatError(
+            f"no entry of {WHERE} has a key 'parents' or 'children', and no file goes from one to "
+            "another: add them, with [] where there are none"
+        )
     return Workflow(
         tasks=tuple(index),
         runtimes=np.array(
@@ -80,7 +86,7 @@ def _edges(
     known.update(index)
     edges: dict[tuple[int, int], None] = {}
     for i, task in enumerate(tasks):
-        for key in ("parents", "children"):
+        for key in RELATIVES:
             place = f"{WHERE}[{i}].{key}"
             for other in texts(task.get(key, []), place):
                 if other not in known:

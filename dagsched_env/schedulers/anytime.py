@@ -109,7 +109,8 @@ class Incumbent:
         trace: receives an ``Improvement`` for the first schedule and for every better one.
         start: a known schedule; the search begins with it if it is shorter than those of HEFT and
             PEFT.
-        lists: whether HEFT and PEFT are tried; False begins with ``start``.
+        lists: whether HEFT and PEFT are tried, and ``start`` is checked; False begins with a
+            ``start`` that is known to be valid.
 
     Raises:
         DAGSchedError: ``trace`` is not a list, or ``start`` is not a schedule of the instance.
@@ -135,7 +136,8 @@ class Incumbent:
         self._trace = trace
         known = [heft(instance), peft(instance)] if lists else []
         if start is not None:
-            start.validate(instance)
+            if lists:
+                start.validate(instance)
             known.append(start)
         self.schedule = min(known, key=lambda made: made.makespan)
         self.makespan = math.inf

@@ -52,6 +52,9 @@ FINAL_MOVES = 4000
 """Least moves per task in a turn after the heats."""
 INTERRUPTION = 0.1
 """CP-SAT interrupts a turn for so much of its time at most."""
+SET_UP = 2.0
+"""Time that a race takes to begin, in list schedules: it makes tables of all tasks and
+processors."""
 ALONE = Setting(RULES, Cooling(1.0, 0.1))
 OPENING = 0.2
 """Share of the descents, where there is no time for heats."""
@@ -83,7 +86,7 @@ def race(
     if turns:
         start = turns.begin() or start
         budget_s = None if budget_s is None else min(budget_s, best.left_s)
-    if best.over or budget_s == 0.0:
+    if best.over or best.left_s < SET_UP * best.list_s:
         return
     budget = Budget(budget_s, moves, MOVES)
     track = _Track(best, rng, budget, start or best.schedule, turns)

@@ -9,6 +9,7 @@ import numpy as np
 from dagsched_env.bounds import lower_bounds
 from dagsched_env.expected import expect
 from dagsched_env.instance import Instance
+from dagsched_env.interrupts import interrupts
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers.anytime import MOVES, check_count, check_positive, generator
 from dagsched_env.solver.best import Best
@@ -68,6 +69,8 @@ def solve(
     """
     call = "solve(instance), with instance = dagsched_env.io.load(path) for a file"
     expect("instance", instance, Instance, call)
+    if start is not None:
+        expect("start", start, Schedule, "solve(instance, start=schedule)")
     if max_evaluations is not None:
         check_count("max_evaluations", max_evaluations)
     check_count("threads", threads)
@@ -80,8 +83,9 @@ def solve(
         start.validate(instance)
         best.offer(start, start.algorithm or "start")
     try:
-        run_list_schedulers(best)
-        improve(best, generator(seed).spawn(threads), moves, prove_too=max_evaluations is None)
+        with interrupts():
+            run_list_schedulers(best)
+            improve(best, generator(seed).spawn(threads), moves, prove_too=max_evaluations is None)
     except KeyboardInterrupt:
         best.interrupt()
     return SolveResult(**best.summary())

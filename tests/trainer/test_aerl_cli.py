@@ -92,7 +92,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr in (
         "",
-        "aerl: compiling kernels, once: up to two minutes (aerl warm-up compiles all of them)\n",
+        "aerl: compiling kernels, once: it may take minutes (aerl warm-up compiles all of them)\n",
     )
     return folder / "run", done.stdout
 

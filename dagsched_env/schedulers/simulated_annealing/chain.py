@@ -11,7 +11,7 @@ from dagsched_env.schedulers.simulated_annealing.moves import SINGLE_TASKS, Move
 __all__ = ["Chain"]
 
 MOST_UNIFORMS = 16_384
-FEWEST_UNIFORMS = 4096
+FEWEST_UNIFORMS = 1024
 UNIFORMS_TIMES_TASKS = 3_000_000
 """Chunks are so small that each takes about a millisecond at most; for each a kernel is called."""
 MOVES_PER_OFFER = 0.5

@@ -8,7 +8,7 @@ from pathlib import Path
 from helpers.isolation import BLOCK
 
 LINE = (
-    "dagsched: compiling kernels, once: up to two minutes (dagsched warm-up compiles all of them)"
+    "dagsched: compiling kernels, once: it may take minutes (dagsched warm-up compiles all of them)"
 )
 COMMAND = "import sys; from dagsched_env.cli import main; sys.exit(main(sys.argv[1:]))"
 

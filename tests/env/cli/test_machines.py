@@ -170,7 +170,7 @@ def test_the_line_names_the_options_that_are_left(capsys, options, made, change)
 )
 def test_where_all_is_said_only_info_says_it_again(capsys, options, made):
     out, err = run(capsys, "info", GRAPH, *options)
-    assert err == []
+    assert all("data is taken as bytes" in line for line in err)
     assert any(line.startswith(f"machines            {made}") for line in out)
 
 
@@ -345,6 +345,22 @@ def test_options_are_a_platform_for_load():
     assert io.load(GRAPH, platform=options) == Platform([1, 1], 1).equip(FLOW)
     with pytest.warns(MachinesAssumedWarning):
         assert io.load(GRAPH, platform=MachineOptions()) == RandomPlatform().equip(FLOW)
+
+
+def test_units_are_said_of_formats_without_any(capsys, tmp_path):
+    (tmp_path / "w.dot").write_text("digraph { a [weight=3]; b [weight=2]; a -> b [weight=5] }")
+    machines = ["--platform", "identical", "--processors", 2, "--bandwidth"]
+    (line,) = run(capsys, "schedule", tmp_path / "w.dot", *machines, "1Gbit/s")[1]
+    assert "w.dot: data is taken as bytes, times as seconds: CCR 1.6e-08; if they are" in line
+    assert run(capsys, "schedule", tmp_path / "w.dot", *machines, "5")[1] == []
+    assert run(capsys, "schedule", "montage", *machines, "1Gbit/s")[1] == []
+
+
+def test_nothing_to_rescale_is_not_said_to_be_rescaled(capsys, tmp_path):
+    (tmp_path / "w.csv").write_text("task,time\na,1\nb,2\n")
+    out, _ = run(capsys, "info", tmp_path / "w.csv")
+    (line,) = [line for line in out if line.startswith("machines")]
+    assert line.endswith("seed 0, costs as in the file, which have no communication")
 
 
 # -- what is refused -----------------------------------------------------------------------------

@@ -93,7 +93,10 @@ def test_a_declared_name_that_this_package_has_is_said(
     declare(monkeypatch, heft="mine_for_tests:fails", other="mine_for_tests:other")
     code, _, err = run(capsys, "compare", "pair.json", "--schedulers", "heft", "other")
     assert code == 0
-    said = "dagsched: heft is that of dagsched_env; heft (mine_for_tests:fails) needs another name"
+    said = (
+        "dagsched: heft is that of dagsched_env, not heft (mine_for_tests:fails), which needs "
+        "another name"
+    )
     assert err.splitlines().count(said) == 1
 
 

@@ -127,6 +127,12 @@ def test_of_two_spellings_the_last_counts(tmp_path):
             "node 'x' has two values of 'weight': remove one",
         ),
         (
+            "a.json",
+            '{"name": "x", "schemaVersion": "1.4", "workflow": {"tasks": ['
+            '{"name": "a", "runtimeInSeconds": 1}, {"name": "b", "runtimeInSeconds": 1}]}}',
+            "no entry of workflow.tasks has a key 'parents' or 'children', and no file goes from",
+        ),
+        (
             "a.stg",
             "3\n0 0 0\n1 4 1 0\n2 5 1 1\n",
             "the file seems to end early: task 0 is a dummy, and 3 tasks with two dummies take 5",
@@ -139,6 +145,8 @@ def test_what_could_mean_two_things_is_refused(tmp_path, name, text, message):
         io.read(tmp_path / name)
     (tmp_path / "a.dot").write_text("digraph { a [color=red, Color=blue, weight=2] }")
     assert io.read(tmp_path / "a.dot").runtimes.tolist() == [2]
+    (tmp_path / "a.dot").write_text("digraph { a [weight=1e-05]; b [weight=-0]; c [weight=.5E+1] }")
+    assert io.read(tmp_path / "a.dot").runtimes.tolist() == [1e-05, 0, 5]
     (tmp_path / "a.stg").write_text("3\n0 0 0\n1 4 1 0\n2 0 1 1\n")  # counts its dummies
     assert io.read(tmp_path / "a.stg").runtimes.tolist() == [0, 4, 0]
 

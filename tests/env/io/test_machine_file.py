@@ -145,6 +145,15 @@ ERRORS = [
     ({"latency": -1}, "latency is -1: write a number >= 0, such as 0"),
     ({"latency": math.nan}, "latency is nan: write a number >= 0, such as 0"),
     ({"bandwidth": "fast"}, "bandwidth is 'fast': write a number, or one with a unit where data"),
+    (
+        {"bandwidth": "1Gbit/s"},
+        "links[0].bandwidth has no unit, but others have: write all with a unit, or none",
+    ),
+    (
+        {"links": [{"between": ["cpu0", "cpu1"], "bandwidth": "1Gbit/s"}], "bandwidth": 4},
+        "bandwidth has no unit, but others have",
+    ),
+    ({"bandwidth": "1e300Gbit/s"}, "bandwidth is '1e300Gbit/s': write one <= 1e100"),
     ({"bandwidth": "-1Gbit/s"}, "bandwidth is '-1Gbit/s': write one > 0"),
     ({"links": {}}, "links is {}: write a list of objects, as in [{"),
     (link(between=["cpu0", "cpu1"]), 'links[0] changes nothing: write "bandwidth", "latency" or'),
@@ -187,13 +196,24 @@ def test_errors_name_the_place_and_what_to_write(tmp_path, changes, message):
     [("1Gbit/s", 1.25e8, True), ("10 MB/s", 1e7, True), ("80kb", 1e4, True), ("25", 25, False)],
 )
 def test_a_bandwidth_may_have_a_unit(text, number, in_bytes):
+    machines = machine_file.parse(RECORD | {"bandwidth": text, "links": []})
+    assert machines.bandwidths[0, 1] == machines.bandwidths[1, 0] == number
+    assert machines.in_bytes == in_bytes
     links = [{"between": ["cpu0", "cpu1"], "bandwidth": text}]
-    changes = {"bandwidth": 4, "links": links}
-    slow = machine_file.parse(RECORD | changes)
-    assert slow.bandwidths[0, 1] == slow.bandwidths[1, 0] == number
-    assert slow.bandwidths[0, 2] == 4
-    assert slow.in_bytes == in_bytes
-    assert machine_file.parse(RECORD | {"bandwidth": text, "links": []}).in_bytes == in_bytes
+    machines = machine_file.parse(
+        RECORD | {"bandwidth": "1MB/s" if in_bytes else 4, "links": links}
+    )
+    assert machines.bandwidths[1, 0] == number
+    assert machines.bandwidths[0, 2] == (1e6 if in_bytes else 4)
+
+
+def test_a_unit_is_of_all_links():
+    links = [{"between": ["cpu0", "cpu1"], "bandwidth": "1MB/s"}]
+    record = {key: value for key, value in RECORD.items() if key != "bandwidth"}
+    with pytest.raises(
+        FormatError, match="some links have a bandwidth with a unit and others none"
+    ):
+        machine_file.parse(record | {"links": links})
 
 
 def test_processors_cannot_be_left_out():

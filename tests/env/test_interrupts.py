@@ -1,0 +1,57 @@
+"""Ctrl-C at any moment gives the best schedule so far, or one exception."""
+
+import _thread
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import aerl_trainer
+from dagsched_env import solver
+from dagsched_env.generators import TopcuogluGenerator
+from dagsched_env.interrupts import interrupts
+from dagsched_env.schedulers import SCHEDULERS
+
+INSTANCE = TopcuogluGenerator(2000, 16)(np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("solve", [solver.solve, aerl_trainer.solve])
+def test_a_solve_ends_with_its_best_schedule_whenever_ctrl_c_comes(
+    solve: Callable[..., Any],
+) -> None:
+    """Within list schedulers, half of the time comes while a kernel hands over its result."""
+    solve(INSTANCE, budget_s=0.01)  # kernels are loaded
+    for delay_s in np.linspace(0.01, 0.2, 20):
+        ctrl_c = threading.Timer(delay_s, _thread.interrupt_main)
+        ctrl_c.start()
+        try:
+            result = solve(INSTANCE, budget_s=60)
+        except KeyboardInterrupt:
+            pytest.fail(f"after {delay_s:.2f} s there was no schedule")
+        finally:
+            ctrl_c.join()
+        assert result.stopped_by == "interrupt"
+        result.schedule.validate(INSTANCE)
+
+
+@interrupts()
+def schedule_for_ever() -> None:
+    while True:
+        SCHEDULERS["dls"](INSTANCE)
+
+
+def test_within_a_scheduler_it_is_one_exception() -> None:
+    SCHEDULERS["dls"](INSTANCE)
+    for delay_s in np.linspace(0.001, 0.02, 20):
+        ctrl_c = threading.Timer(delay_s, _thread.interrupt_main)
+        ctrl_c.start()
+        with pytest.raises(KeyboardInterrupt):
+            schedule_for_ever()
+        ctrl_c.join()
+
+
+def test_other_errors_are_left_alone() -> None:
+    with pytest.raises(SystemError, match="broken"), interrupts():
+        raise SystemError("broken") from ValueError("why")
