@@ -176,7 +176,10 @@ def test_one_actor_is_deterministic() -> None:
         ({"budget_s": float("nan")}, "budget_s is nan"),
         ({"simulations": 0}, "simulations is 0: give a whole number >= 1"),
         ({"actors": 0}, "actors is 0: give a whole number >= 1"),
-        ({"seed": -1}, "seed is -1"),
+        ({"actors": 65}, "actors is 65: give at most 64"),
+        ({"seed": -1}, "seed is -1: give a whole number >= 0"),
+        ({"seed": 1.5}, "seed is 1.5: give a whole number >= 0"),
+        ({"checkpoint": 3}, "checkpoint is int: give a path, a name, a Policy or None"),
         ({"checkpoint": "/nowhere"}, "no run, file or shipped policy '/nowhere'"),
     ],
 )

@@ -212,6 +212,7 @@ def test_trivial_problems() -> None:
         ({"target": -1.0}, "target is -1.0"),
         ({"patience_s": 0}, "patience_s is 0"),
         ({"seed": -1}, "seed is -1"),
+        ({"start": 3}, "start is of type int: write solve.instance, start=schedule"),
     ],
 )
 def test_bad_arguments(options: dict[str, Any], message: str) -> None:
