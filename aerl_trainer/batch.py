@@ -10,9 +10,10 @@ from rich.console import Console
 from rich.progress import Progress
 
 from aerl_trainer.policies import Policy, load_policy
-from aerl_trainer.solutions import Solution, live
+from aerl_trainer.solutions import Solution
 from aerl_trainer.solver import AUTO, SolveResult, solve
 from aerl_trainer.stored import stored
+from dagsched_env.cli.progress import live
 from dagsched_env.errors import DAGSchedError, FormatError
 from dagsched_env.instance import Instance
 from dagsched_env.io.journal import Journal

@@ -1,24 +1,19 @@
-"""What ``aerl solve`` shows: a line that lives while it runs, then what it found."""
+"""What ``aerl solve`` shows of what it has found."""
 
-import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.markup import escape
-from rich.status import Status
 from rich.table import Table
 
 from aerl_trainer.solver import SolveResult
 from dagsched_env.instance import Instance
 from dagsched_env.render.labels import one_line
 from dagsched_env.schedulers import CONSTRUCTIVE
-from dagsched_env.solver import Callback, Finding
 
-__all__ = ["Solution", "live", "print_solution", "print_solutions", "record_of"]
+__all__ = ["Solution", "print_solution", "print_solutions", "record_of"]
 
 
 class Solution(NamedTuple):
@@ -38,24 +33,6 @@ class Solution(NamedTuple):
         """Shortest makespan of the list schedulers for which there was time."""
         lists = [x.makespan for x in self.result.trace if x.found_by in CONSTRUCTIVE]
         return min(lists)
-
-
-@contextmanager
-def live(name: str) -> Iterator[Callback | None]:
-    """A line on a terminal with the best schedule so far, its bound and gap; else nothing."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    with Status(escape(one_line(name)), console=Console(stderr=True)) as status:
-
-        def show(finding: Finding, bound: float) -> None:
-            gap = (finding.makespan - bound) / finding.makespan if finding.makespan > 0 else 0.0
-            status.update(
-                f"{escape(one_line(name))}: makespan {finding.makespan:.6g} ({finding.found_by}), "
-                f"bound {bound:.6g}, gap {gap:.1%}"
-            )
-
-        yield show
 
 
 def print_solution(solution: Solution) -> None:

@@ -1,12 +1,14 @@
-"""A progress bar on a terminal (with rich, where it is installed), silence elsewhere."""
+"""Progress on a terminal (with rich, where it is installed), silence elsewhere."""
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dagsched_env.compare import Progress
+from dagsched_env.render.labels import one_line
+from dagsched_env.solver import Callback, Finding
 
-__all__ = ["bar"]
+__all__ = ["bar", "live"]
 
 
 @contextmanager
@@ -25,6 +27,31 @@ def bar(description: str, total: int) -> Iterator[Progress]:
     with Bar(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(escape(description), total=total)
         yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+@contextmanager
+def live(name: str) -> Iterator[Callback | None]:
+    """Yields a callback of ``solve`` that keeps one line: the best schedule, its bound and gap."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    try:
+        from rich.console import Console
+        from rich.markup import escape
+        from rich.status import Status
+    except ImportError:
+        yield None
+        return
+    with Status(escape(one_line(name)), console=Console(stderr=True)) as status:
+
+        def show(finding: Finding, bound: float) -> None:
+            gap = (finding.makespan - bound) / finding.makespan if finding.makespan > 0 else 0.0
+            status.update(
+                f"{escape(one_line(name))}: makespan {finding.makespan:.6g} ({finding.found_by}), "
+                f"bound {bound:.6g}, gap {gap:.1%}"
+            )
+
+        yield show
 
 
 def _ignore(done: int, total: int) -> None:

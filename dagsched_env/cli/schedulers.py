@@ -17,6 +17,7 @@ from dagsched_env.instance import Instance
 from dagsched_env.render.labels import one_line
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import SCHEDULERS, SEARCHERS
+from dagsched_env.solver import Callback
 
 __all__ = ["CP_SAT", "Interrupted", "NAMES", "NAMES_HELP", "SOLVE", "add_time_limit", "choose"]
 
@@ -62,6 +63,7 @@ def choose(
     time_limit: float | None,
     policies: Mapping[str, Scheduler],
     bounds: list[float] | None = None,
+    callback: Callback | None = None,
 ) -> dict[str, Scheduler]:
     """The schedulers of some names.
 
@@ -70,6 +72,7 @@ def choose(
         time_limit: of the searches (seconds).
         policies: of a checkpoint, or none.
         bounds: receives the lower bounds (time) that ``solve`` and ``cp_sat`` prove.
+        callback: of ``solve``.
 
     Raises:
         DAGSchedError: an unknown name, a function that cannot be imported, or a policy without a
@@ -78,16 +81,21 @@ def choose(
     kept = [] if bounds is None else bounds
     distinct = dict.fromkeys(names)
     say_hidden(plugins.SCHEDULERS, NAMES, distinct)
-    return {name: policies.get(name) or _scheduler(name, time_limit, kept) for name in distinct}
+    return {
+        name: policies.get(name) or _scheduler(name, time_limit, kept, callback)
+        for name in distinct
+    }
 
 
-def _scheduler(name: str, time_limit: float | None, bounds: list[float]) -> Scheduler:
+def _scheduler(
+    name: str, time_limit: float | None, bounds: list[float], callback: Callback | None
+) -> Scheduler:
     if name in POLICIES:
         raise DAGSchedError(f"{name} needs a trained policy: name one with --checkpoint")
     if name == CP_SAT:
         return partial(_cp_sat, time_limit or CP_SAT_SECONDS, bounds)
     if name == SOLVE:
-        return partial(_solve, time_limit, bounds)
+        return partial(_solve, time_limit, bounds, callback)
     if name in SCHEDULERS:
         return _limited(SCHEDULERS[name], time_limit)
     return partial(_call, name, _limited(_of_others(name), time_limit))
@@ -132,8 +140,10 @@ def _call(name: str, scheduler: Callable[..., Any], instance: Instance) -> Sched
     return schedule
 
 
-def _solve(time_limit: float | None, bounds: list[float], instance: Instance) -> Schedule:
-    result = solver.solve(instance, budget_s=time_limit)
+def _solve(
+    time_limit: float | None, bounds: list[float], callback: Callback | None, instance: Instance
+) -> Schedule:
+    result = solver.solve(instance, budget_s=time_limit, callback=callback)
     bounds.append(result.lower_bound)
     if result.stopped_by == "interrupt":
         raise Interrupted(result.schedule)

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Mapping
+from contextlib import nullcontext
 
 from dagsched_env import render
 from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command
@@ -9,11 +10,12 @@ from dagsched_env.cli.inspection import read_schedule
 from dagsched_env.cli.machines import add_machines, machine_flags, read_problem
 from dagsched_env.cli.outputs import CHARTS, JSON, check_distinct, check_output
 from dagsched_env.cli.policies import add_checkpoint, read_policies
-from dagsched_env.cli.progress import bar
+from dagsched_env.cli.progress import bar, live
 from dagsched_env.cli.schedulers import (
     CP_SAT,
     NAMES,
     NAMES_HELP,
+    SOLVE,
     Interrupted,
     add_time_limit,
     choose,
@@ -88,9 +90,10 @@ def _schedule(arguments: argparse.Namespace) -> None:
     every = [*(name for name in NAMES if name != CP_SAT), *policies]
     names = every if arguments.scheduler == "all" else [arguments.scheduler]
     bounds: list[float] = []
-    chosen = choose(names, arguments.time_limit, policies, bounds)
     schedules, interrupted = {}, False
-    with bar("scheduling", len(names)) as progress:
+    shown = live(arguments.file) if names == [SOLVE] else nullcontext()
+    with shown as callback, bar("scheduling", len(names)) as progress:
+        chosen = choose(names, arguments.time_limit, policies, bounds, callback)
         for done, (name, scheduler) in enumerate(chosen.items(), 1):
             try:
                 schedules[name] = scheduler(instance)

@@ -20,8 +20,8 @@ from aerl_trainer.config import Config, RunConfig
 from aerl_trainer.policy.shipped import shipped_names
 from aerl_trainer.reporting import RunDirectory, read_metrics
 from aerl_trainer.runtime.errors import SearchPoolError
-from aerl_trainer.solutions import live
 from dagsched_env import io
+from dagsched_env.cli.progress import live
 from dagsched_env.instance import Instance
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import best_of_portfolio

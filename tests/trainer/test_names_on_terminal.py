@@ -7,8 +7,8 @@ import pytest
 from aerl_trainer.cli import main
 from aerl_trainer.reporting import print_table
 from aerl_trainer.reporting.progress import Progress
-from aerl_trainer.solutions import live
 from dagsched_env import io
+from dagsched_env.cli.progress import live
 from dagsched_env.instance import Instance
 from dagsched_env.solver import Finding
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.status import Status
 
 from dagsched_env import Instance, io
 from dagsched_env.cli import main
@@ -43,3 +44,16 @@ def test_names_in_a_progress_bar_are_no_markup(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     with bar("comparing on [/red].json", 2) as progress:
         progress(1, 2)
+
+
+def test_schedule_shows_the_state_of_a_solve(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setattr(Status, "update", lambda _, text: shown.append(text))
+    io.save(Instance([[2.0, 3.0], [4.0, 3.0]], [(0, 1)], [5.0]), tmp_path / "one.json")
+    assert main(["schedule", str(tmp_path / "one.json"), "--scheduler", "heft"]) == 0
+    assert not shown
+    assert main(["schedule", str(tmp_path / "one.json"), "--scheduler", "solve"]) == 0
+    assert shown[-1].endswith("one.json: makespan 5 (heft), bound 5, gap 0.0%")
