@@ -1,10 +1,13 @@
 """What a second actor on the same tree is worth: speed, and quality at equal total simulations.
 
     python benchmarks/actors.py [--instances 40] [--repeats 20]
+    python benchmarks/actors.py --solve 0.1 0.5 [--instances 40]
 
 Prints ratios to one actor, without a network. The ceiling is two actors at once on two trees of
 their own: they share processors and memory as well, but no lock and no leaves. Of many short
 searches the fastest counts, which other work has disturbed least; run it on two idle cores even so.
+With ``--solve`` the ratios are of ``solve`` with two actors and with one after so many seconds, one
+after the other on each problem.
 """
 
 import argparse
@@ -18,10 +21,12 @@ from problems import draw, spread
 from aerl_trainer.config import Config
 from aerl_trainer.records import SearchJob, SearchReport
 from aerl_trainer.runtime.process_pool import ProcessPool
+from aerl_trainer.solver import solve
 from dagsched_env import Instance
 
 SIZES = ((30, 4, 10_000), (100, 8, 5000))
 """Tasks, processors, and simulations of one timed search: some tenths of a second."""
+SOLVED = (30, 100, 300, 1000)
 QUALITY_SIMULATIONS = 4000
 INSTANCES = 200
 REPEATS = 20
@@ -104,11 +109,41 @@ def measure(*, instances: int = INSTANCES, repeats: int = REPEATS) -> None:
         measure_quality(n, instances)
 
 
+def measure_solve(seconds: Sequence[float], count: int) -> None:
+    """Mean ratios of makespans at equal wall time."""
+    print("makespan of solve with two actors / with one, after equal time")
+    print("    n  seconds        ratio    error    worst  instances")
+    for n in SOLVED:
+        instances = spread(n, count)
+        for budget_s in seconds:
+            pairs = np.array(
+                [
+                    [
+                        solve(instance, budget_s=budget_s, actors=actors, seed=i).makespan
+                        for actors in (1, 2)
+                    ]
+                    for i, instance in enumerate(instances)
+                ]
+            )
+            ratios = pairs[:, 1] / pairs[:, 0]
+            error = ratios.std(ddof=1) / np.sqrt(count)
+            print(
+                f"{n:5d} {budget_s:8g} {ratios.mean():12.4f} {error:8.4f} {ratios.max():8.4f} "
+                f"{count:10d}",
+                flush=True,
+            )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--solve", type=float, nargs="+", metavar="SECONDS")
     parser.add_argument("--instances", type=int, default=INSTANCES)
     parser.add_argument("--repeats", type=int, default=REPEATS)
-    measure(**vars(parser.parse_args()))
+    arguments = parser.parse_args()
+    if arguments.solve:
+        measure_solve(arguments.solve, arguments.instances)
+    else:
+        measure(instances=arguments.instances, repeats=arguments.repeats)
 
 
 if __name__ == "__main__":
