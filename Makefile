@@ -81,7 +81,7 @@ bench: $(STAMP) $(KERNELS) ## measure speed and quality, then compare all solver
 	@set -e; for name in $(BENCHES); do \
 		echo "benchmarks/$$name.py"; $(BIN)/python "benchmarks/$$name.py"; done
 	@mkdir -p runs/bench; echo 'benchmarks/solvers.py --quick'; $(BIN)/python benchmarks/solvers.py --quick \
-		--json "runs/bench/solvers-$$(git describe --always --dirty 2>/dev/null || echo now).json" --csv runs/bench/solvers.csv \
+		--json "runs/bench/solvers-$$(git describe --always)-$$(git diff HEAD | git hash-object --stdin | cut -c1-7).json" --csv runs/bench/solvers.csv \
 		--picture runs/bench/profiles.png --curve runs/bench/curve.png
 
 # Not --quiet: it hides the warnings from --strict, too.

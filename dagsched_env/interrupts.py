@@ -23,5 +23,5 @@ def interrupts() -> Iterator[None]:
 
 def _is_interrupt(error: BaseException | None) -> bool:
     while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__cause__ or error.__context__
+        error = error.__cause__
     return error is not None

@@ -20,6 +20,8 @@ class Workflow:
         kinds: n labels, equal for tasks that run the same code; None = no two do.
         says_data: False where nothing is known of the data: then each edge has one unit, and only a
             wanted CCR gives it a meaning.
+        says_units: whether times are in seconds and data in bytes for certain, because the format
+            of its file says so; in other files they may be in any unit.
     """
 
     tasks: tuple[str, ...]
@@ -29,3 +31,4 @@ class Workflow:
     name: str | None = None
     kinds: tuple[str, ...] | None = None
     says_data: bool = True
+    says_units: bool = False

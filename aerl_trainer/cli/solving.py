@@ -9,6 +9,7 @@ import tyro
 
 from aerl_trainer.batch import solve_here, solve_there
 from aerl_trainer.cli.options import UNSAID, Machines, as_json, check_limits, described
+from aerl_trainer.config.run import MOST_ACTORS
 from aerl_trainer.solutions import Solution, print_solution, print_solutions, record_of
 from dagsched_env.cli.machines import read_problems, say_machines
 from dagsched_env.cli.outputs import (
@@ -83,6 +84,8 @@ def solve(
         raise DAGSchedError("no FILE to solve: name one, or a bundled trace such as montage")
     if ray is not None and actors > 1:
         raise DAGSchedError("--actors is for one machine: on a cluster each FILE has one core")
+    if actors > MOST_ACTORS:
+        raise DAGSchedError(f"--actors is {actors}: give at most {MOST_ACTORS}")
     if seed < 0:
         raise DAGSchedError(f"--seed is {seed}: give a whole number >= 0")
     check_limits(
@@ -90,8 +93,6 @@ def solve(
     )
     inputs = (*files, machines.machines)
     check_output("--json", json, JSON, inputs)
-    of_one = {"--gantt": gantt} if len(files) == 1 else {}  # of several they may share a folder
-    check_distinct({"--out": out, "--json": json, "--journal": journal} | of_one)
     if journal is not None:
         check_not_read("--journal", journal, inputs)
     read = read_problems(files, machines)
@@ -101,6 +102,12 @@ def solve(
         output_places("--out", out, names, JSON, inputs),
         output_places("--gantt", gantt, names, CHARTS, inputs),
         json,
+    )
+    check_distinct(
+        ("--json", json),
+        ("--journal", journal),
+        *(("--out", place) for place in outputs.schedules),
+        *(("--gantt", place) for place in outputs.charts),
     )
     say_machines(read, machines, program="aerl")
     options: dict[str, Any] = {

@@ -11,13 +11,11 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from dagsched_env import io
 from dagsched_env.errors import MachinesAssumedWarning
 from dagsched_env.instance import Instance
-from dagsched_env.io.formats import by_suffix
 from dagsched_env.io.machine_options import (
     DEFAULT_KIND,
     DEFAULT_SEED,
@@ -39,10 +37,6 @@ __all__ = [
     "read_problems",
     "say_machines",
 ]
-
-
-WITHOUT_UNITS = ("csv", "dot", "graphml")
-"""Formats in which data and times may be in any unit."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -133,19 +127,20 @@ def _say_assumption(program: str, problems: Sequence[io.Problem], options: Machi
     if fact:
         _say(program, fact, assumed(problems, options), or_file=not options.given)
     elif options.in_bytes:
-        _say_units(program, problems)
+        _say_units(program, problems, options)
 
 
-def _say_units(program: str, problems: Sequence[io.Problem]) -> None:
+def _say_units(program: str, problems: Sequence[io.Problem], options: MachineFlags) -> None:
     """A bandwidth with a unit says what the numbers of a file mean; some formats do not."""
-    for problem in problems:
-        unsaid = by_suffix(Path(problem.path).name) in WITHOUT_UNITS
-        if problem.bare and unsaid and problem.instance.data.any():
-            print(
-                f"{program}: {problem.path}: data is taken as bytes, times as seconds: CCR "
-                f"{ccr(problem.instance):.2g}; if they are not, write --bandwidth without a unit",
-                file=sys.stderr,
-            )
+    unsaid = [p for p in problems if not p.says_units and p.instance.data.any()]
+    if unsaid:
+        more = f" and {len(unsaid) - 1} more" if len(unsaid) > 1 else ""
+        where = IN_MACHINE_FILE if options.machines else MachineFlags.label("bandwidth")
+        print(
+            f"{program}: {unsaid[0].path}{more}: data is taken as bytes, times as seconds: CCR "
+            f"{ccr(unsaid[0].instance):.2g}; if they are not, write {where} without a unit",
+            file=sys.stderr,
+        )
 
 
 def _say_kept(program: str, problems: Sequence[io.Problem], options: MachineFlags) -> None:

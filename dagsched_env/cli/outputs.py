@@ -1,7 +1,7 @@
 """Files that a command will write, checked before its work: suffix, folder, what is needed."""
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -95,10 +95,11 @@ def output_places(
         places = [path / f"{Path(file).stem}{suffixes[0]}" for file in files]
         written: dict[Path, str] = {}
         for file, place in zip(files, places, strict=True):
-            if written.setdefault(place, file) != file:
+            if place in written:
                 raise DAGSchedError(
                     f"{written[place]} and {file} would both be {place}: take one of them alone"
                 )
+            written[place] = file
         if path.is_file() or (path.suffix and not path.is_dir()):
             raise DAGSchedError(f"{path}: of several files {option} names a folder")
         _check_folder(option, path)
@@ -108,22 +109,25 @@ def output_places(
     return places
 
 
-def check_distinct(outputs: Mapping[str, str | Path | None]) -> None:
-    """Refuse two options that name one file: one output would overwrite the other.
+def check_distinct(*outputs: tuple[str, str | Path | None]) -> None:
+    """Refuse two outputs that are one file: one would overwrite the other.
 
     Args:
-        outputs: option → the path that it names, None where it is not given.
+        outputs: pairs of an option and a path that it names, None where it is not given.
 
     Raises:
         DAGSchedError: the message names the file and both options.
     """
     found: dict[str, str] = {}
-    for option, path in outputs.items():
+    for option, path in outputs:
         if path is None or _is_device(Path(path)):
             continue
-        first = found.setdefault(os.path.realpath(path), option)
-        if first != option:
-            raise DAGSchedError(f"{path} is named by {first} and by {option}: name two files")
+        place = os.path.realpath(path)
+        if place in found:
+            raise DAGSchedError(
+                f"{path} is an output of {found[place]} and of {option}: name two files"
+            )
+        found[place] = option
 
 
 def check_not_read(option: str, path: Path, inputs: Iterable[str | Path | None]) -> None:

@@ -8,7 +8,7 @@ from dagsched_env import render
 from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command
 from dagsched_env.cli.inspection import read_schedule
 from dagsched_env.cli.machines import add_machines, machine_flags, read_problem
-from dagsched_env.cli.outputs import CHARTS, JSON, check_distinct, check_output
+from dagsched_env.cli.outputs import CHARTS, JSON, check_output
 from dagsched_env.cli.policies import add_checkpoint, read_policies
 from dagsched_env.cli.progress import bar, live
 from dagsched_env.cli.schedulers import (
@@ -84,7 +84,6 @@ def _schedule(arguments: argparse.Namespace) -> None:
     inputs = (arguments.file, arguments.machines)
     check_output("--out", arguments.out, JSON, inputs)
     check_output("--gantt", arguments.gantt, CHARTS, inputs)
-    check_distinct({"--out": arguments.out, "--gantt": arguments.gantt})
     instance, _ = read_problem(arguments.file, machine_flags(arguments))
     policies = read_policies(arguments.checkpoint, arguments.samples)
     every = [*(name for name in NAMES if name != CP_SAT), *policies]

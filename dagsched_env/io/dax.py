@@ -57,6 +57,7 @@ def parse(root: "Element") -> Workflow:
         edges=edges,
         data=transfers(edges, read, written, size),
         name=root.get("name") or None,
+        says_units=True,
     )
 
 

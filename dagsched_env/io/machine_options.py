@@ -114,7 +114,12 @@ class MachineOptions:
         self._check("processors", self.processors, 1, MOST_MACHINES)
         self._check("beta", self.beta, 0, 2)
         self._check("gpus", self.gpus, 0, self.processors or PROCESSORS)
-        self._check("clusters", self.clusters, 1, self.processors or PROCESSORS)
+        p = self.processors or PROCESSORS
+        if self.clusters is not None and not 1 <= self.clusters <= p:
+            raise DAGSchedError(
+                f"{self.label('clusters')} is {self.clusters}: write a number between 1 and {p}, "
+                f"that of {self.label('processors')}"
+            )
         self._check("slowdown", self.slowdown, 1, LARGEST)
         self._check("share", self.share, 0, 1)
         self._check("bandwidth", self._bandwidth, 1 / LARGEST, LARGEST)
@@ -141,9 +146,11 @@ class MachineOptions:
         """Read the machine file, if there is one, ahead of ``equip``.
 
         Raises:
-            DAGSchedError: it cannot be used; the message names the file and the place in it.
+            DAGSchedError: as ``check``, or it cannot be used; the message names the file and the
+                place in it.
             OSError: it cannot be read.
         """
+        self.check()
         self._of_file  # noqa: B018 - kept when it has been read
 
     def equip(self, workflow: Workflow) -> Instance:
@@ -249,7 +256,7 @@ class MachineOptions:
     def _costs(
         self, instances: Sequence[Instance], wanted: float | None, bandwidth: float | None
     ) -> str:
-        if not any(instance.data.any() for instance in instances):
+        if not any(ccr(instance) > 0 for instance in instances):
             return "costs as in the file, which have no communication"
         if wanted is not None:
             return f"communication rescaled to CCR {wanted:g}"

@@ -52,6 +52,8 @@ class Problem(NamedTuple):
     instance: Instance
     bare: bool
     """Whether the file describes no processors, so that they come from elsewhere."""
+    says_units: bool = True
+    """Whether its numbers are known to be seconds and bytes, or need no unit."""
 
 
 def read(path: str | PathLike[str], *, format: str | None = None) -> Instance | Workflow:
@@ -89,7 +91,7 @@ def read_problem(
     _read_machine_file(platform)
     with named(path):
         if isinstance(content, Workflow):
-            return Problem(str(path), platform.equip(content), bare=True)
+            return _equipped(path, content, platform)
         if isinstance(platform, MachineOptions):
             return Problem(str(path), platform.keep(content), bare=False)
         raise DAGSchedError("the file describes its processors itself: leave platform out")
@@ -211,11 +213,16 @@ def _contents(
     return list(found)
 
 
+def _equipped(path: str | PathLike[str], workflow: Workflow, platform: Equips) -> Problem:
+    says_units = workflow.says_units or not workflow.says_data
+    return Problem(str(path), platform.equip(workflow), bare=True, says_units=says_units)
+
+
 def _put_on(path: str | PathLike[str], content: Instance | Workflow, platform: Equips) -> Problem:
     """One of several: it keeps its processors if it describes them."""
     with named(path):
         if isinstance(content, Workflow):
-            return Problem(str(path), platform.equip(content), bare=True)
+            return _equipped(path, content, platform)
         kept = platform.at_ccr(content) if isinstance(platform, MachineOptions) else content
         return Problem(str(path), kept, bare=False)
 

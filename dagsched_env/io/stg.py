@@ -46,7 +46,8 @@ def parse(text: str, *, name: str | None = None) -> Workflow:
     if len(rows) == announced and _is_entry(parsed) and runtimes[-1] > 0:
         raise FormatError(
             f"the file seems to end early: task 0 is a dummy, and {announced} tasks with two "
-            f"dummies take {announced + 2} lines, of which {len(rows)} are there"
+            f"dummies take {announced + 2} lines, of which {len(rows)} are there: add the others, "
+            "or where there are none, announce two tasks less and add a last dummy"
         )
     dummies = {i for i in (0, len(rows) - 1) if runtimes[i] == 0}
     edges = tuple((u, v) for v, (_, parents) in enumerate(parsed) for u in parents)

@@ -63,6 +63,7 @@ def _parse_15(workflow: dict[str, Any], name: str | None) -> Workflow:
         edges=tuple(edges),
         data=_data(specification, tasks, edges),
         name=name,
+        says_units=True,
     )
 
 

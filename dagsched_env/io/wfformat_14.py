@@ -47,6 +47,7 @@ def parse_14(workflow: dict[str, Any], name: str | None) -> Workflow:
         edges=tuple(edges),
         data=transfers(edges, [*map(set, read)], [*map(set, written)], lambda file, _: sizes[file]),
         name=name,
+        says_units=True,
     )
 
 

@@ -87,7 +87,8 @@ def test_a_table_of_results_in_a_folder_that_is_read_is_written_anew(problem):
 def interrupted(monkeypatch):
     """Ctrl-C ends each solve when it has HEFT's schedule."""
 
-    def solve(instance, budget_s):
+    def solve(instance, budget_s, callback):
+        del budget_s, callback
         schedule = SCHEDULERS["heft"](instance)
         return SimpleNamespace(schedule=schedule, lower_bound=1.0, stopped_by="interrupt")
 

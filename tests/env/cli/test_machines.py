@@ -352,6 +352,15 @@ def test_units_are_said_of_formats_without_any(capsys, tmp_path):
     machines = ["--platform", "identical", "--processors", 2, "--bandwidth"]
     (line,) = run(capsys, "schedule", tmp_path / "w.dot", *machines, "1Gbit/s")[1]
     assert "w.dot: data is taken as bytes, times as seconds: CCR 1.6e-08; if they are" in line
+    (tmp_path / "w.txt").write_text((tmp_path / "w.dot").read_text())
+    (line,) = run(capsys, "compare", tmp_path, "--schedulers", "heft", *machines, "1GB/s")[1]
+    assert "w.dot and 1 more: data is taken as bytes" in line
+    (tmp_path / "m.json").write_text(
+        '{"format": "dagsched-machines", "processors": [{"name": "a"}, {"name": "b"}], '
+        '"bandwidth": "1Gbit/s"}'
+    )
+    (line,) = run(capsys, "schedule", tmp_path / "w.dot", "--machines", tmp_path / "m.json")[1]
+    assert line.endswith('write "bandwidth" in the machine file without a unit')
     assert run(capsys, "schedule", tmp_path / "w.dot", *machines, "5")[1] == []
     assert run(capsys, "schedule", "montage", *machines, "1Gbit/s")[1] == []
 
@@ -361,6 +370,11 @@ def test_nothing_to_rescale_is_not_said_to_be_rescaled(capsys, tmp_path):
     out, _ = run(capsys, "info", tmp_path / "w.csv")
     (line,) = [line for line in out if line.startswith("machines")]
     assert line.endswith("seed 0, costs as in the file, which have no communication")
+    (tmp_path / "n.dot").write_text("digraph { a [weight=3]; b [weight=2]; a -> b }")
+    options = ["--platform", "identical", "--processors", 2, "--bandwidth", 1, "--latency", 5]
+    out, _ = run(capsys, "info", tmp_path / "n.dot", *options)
+    (line,) = [line for line in out if line.startswith("machines")]
+    assert line.endswith("costs as in the file (bandwidth 1, latency 5, CCR 2)")
 
 
 # -- what is refused -----------------------------------------------------------------------------
@@ -430,11 +444,11 @@ def test_nothing_to_rescale_is_not_said_to_be_rescaled(capsys, tmp_path):
         ),
         (
             ["--platform", "clustered", "--clusters", "9", "--processors", "8"],
-            "--clusters is 9: write a number between 1 and 8",
+            "--clusters is 9: write a number between 1 and 8, that of --processors",
         ),
         (
             ["--platform", "clustered", "--clusters", "0"],
-            "--clusters is 0: write a number between 1 and 4",
+            "--clusters is 0: write a number between 1 and 4, that of --processors",
         ),
         (
             ["--platform", "restricted", "--share", "2"],

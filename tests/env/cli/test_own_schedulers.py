@@ -107,7 +107,7 @@ def test_who_takes_longer_than_the_time_limit_is_named(capsys: pytest.CaptureFix
     assert code == 0
     (line,) = [line for line in out if "longer than" in line]
     assert re.fullmatch(
-        r"longer than --time-limit at most: mine_for_tests:sleeps \d+\.\d times", line
+        r"longer than --time-limit: mine_for_tests:sleeps, up to \d+\.\d times", line
     )
     assert line.partition(": ")[2] in Path("late.html").read_text(encoding="utf-8")
 
