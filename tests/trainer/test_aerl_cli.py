@@ -527,6 +527,9 @@ def test_schedules_do_not_go_into_the_folder_of_the_problems(
     [
         (["--target", "-1"], "--target is -1.0: give a number > 0"),
         (["montage", "--out", "one.json"], "one.json: of several files --out names a folder"),
+        (["--actors", "65"], "--actors is 65: give at most 64"),
+        (["--seed", "-1"], "--seed is -1: give a whole number >= 0"),
+        (["--out", "x.json", "--json", "./x.json"], "x.json is an output of --json and of --out"),
         (["--simulations", "0"], "--simulations is 0: give a whole number >= 1"),
         (["--budget", "-1"], "--budget is -1.0: give a number > 0"),
         (["--patience", "0"], "--patience is 0.0: give a number > 0"),
