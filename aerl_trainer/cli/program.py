@@ -14,12 +14,14 @@ from aerl_trainer.runtime.errors import FleetError, SearchPoolError
 from dagsched_env.cli.compilation import announced_compilation
 from dagsched_env.cli.machines import assumptions_on_stderr
 from dagsched_env.cli.terminal import leave_unread, print_any_text
-from dagsched_env.errors import DAGSchedError
+from dagsched_env.errors import DAGSchedError, MissingExtraError
 from dagsched_env.interrupts import interrupts
 
 __all__ = ["joined", "main"]
 
 EXIT_ERROR, EXIT_INTERRUPTED = 2, 130
+NEEDED = ("matplotlib", "rich", "safetensors", "tensorboard", "tomli_w", "torch")
+"""Packages of the extra that commands load when they are called."""
 REPEATED = ("--instances", "--set", "--validate")
 """Options of many values, which may be given more than once."""
 
@@ -63,6 +65,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()  # within reach of the errors below
     except BrokenPipeError:
         leave_unread()
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in NEEDED:
+            raise
+        print(f"aerl: error: {MissingExtraError(package, 'trainer')}", file=sys.stderr)
+        return EXIT_ERROR
     except (DAGSchedError, OSError, FleetError, SearchPoolError) as error:
         print(f"aerl: error: {_one_line(error)}", file=sys.stderr)
         return EXIT_ERROR

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from helpers.isolation import BLOCK, WITHOUT_TORCH
+from helpers.isolation import BLOCK, WITHOUT_TORCH, blocking
 
 
 def run(code: str) -> str:
@@ -194,6 +194,17 @@ def test_aerl_without_its_extra_is_one_line(arguments: list[str]) -> None:
     (line,) = done.stderr.splitlines()
     assert line.startswith("aerl: error: this feature needs '")
     assert line.endswith("install it with  pip install 'aerl-ds[trainer]'")
+
+
+def test_a_command_that_lacks_one_package_of_the_extra_is_one_line() -> None:
+    code = blocking("torch") + "from aerl_trainer.__main__ import main; sys.exit(main())"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "train"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr == (
+        "aerl: error: this feature needs 'torch': install it with  pip install 'aerl-ds[trainer]'\n"
+    )
 
 
 def test_public_names_exist_and_are_sorted() -> None:
