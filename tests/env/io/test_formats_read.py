@@ -16,7 +16,7 @@ from dagsched_env.io import dot, fjsp, job_shop, stg
 from dagsched_env.schedulers import heft
 from helpers import TESTS
 from helpers.brute_force import optimum
-from helpers.isolation import BLOCK
+from helpers.isolation import blocking
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::dagsched_env.errors.MachinesAssumedWarning"  # here machines do not matter
@@ -393,7 +393,7 @@ def test_document_types_are_refused(tmp_path, declaration):
 
 
 def test_without_defusedxml():
-    code = BLOCK.replace('"torch",', '"torch", "defusedxml",') + (
+    code = blocking("defusedxml") + (
         "from dagsched_env import MissingExtraError, io\n"
         f"print(io.load({str(SAMPLES / 'costs.dot')!r}).n_tasks)\n"
         "try:\n"
