@@ -64,9 +64,9 @@ $(KERNELS): $(TRAINER) $(wildcard dagsched_env/kernels/jit.py dagsched_env/kerne
 train: $(KERNELS) ## train AERL-DS: MINUTES, RUN (name under runs/), INSTANCES, ACTORS, SEED, CONFIG, RESUME=1
 	@$(BIN)/aerl train $(TRAIN_FLAGS)
 
-# The tests of a file stay together: they share fixtures that train. The slowest files come first.
+# The tests of a file stay together: they share fixtures that train.
 test: $(STAMP) $(KERNELS) ## run all tests, on up to four cores
-	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadscope --no-loadscope-reorder
+	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadscope
 
 # A kernel with an index outside its array reads or writes some other memory, in silence.
 bounds: $(STAMP) ## run the tests of the kernels with every index checked

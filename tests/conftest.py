@@ -2,7 +2,6 @@
 
 import os
 import re
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -48,12 +47,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads wait for each o
 settings.register_profile("reproducible", deadline=None, derandomize=True, max_examples=60)
 settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "reproducible"))
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with slow tests first: at the end they would leave the other workers idle."""
-    slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
-    items.sort(key=lambda item: -slow[item.path])
 
 
 @pytest.fixture(autouse=True)

@@ -238,8 +238,7 @@ def test_make_targets_exist_and_are_listed_by_help() -> None:
         ),
         (
             ("test",),
-            ".venv/bin/python -m pytest -n auto --maxprocesses 4 --dist loadscope "
-            "--no-loadscope-reorder",
+            ".venv/bin/python -m pytest -n auto --maxprocesses 4 --dist loadscope",
         ),
     ],
 )
