@@ -77,11 +77,13 @@ bounds: $(STAMP) ## run the tests of the kernels with every index checked
 baseline: $(KERNELS) ## train MaskablePPO on graphs like those of the suite heldout: MINUTES
 	@$(BIN)/python -m aerl_trainer.baselines.maskable_ppo $(if $(MINUTES),--minutes '$(MINUTES)')
 
+# The results of each state of the code have a file of their own, from which a second call goes on.
 bench: $(STAMP) $(KERNELS) ## measure speed and quality, then compare all solvers at equal wall time (quick)
 	@set -e; for name in $(BENCHES); do \
 		echo "benchmarks/$$name.py"; $(BIN)/python "benchmarks/$$name.py"; done
 	@mkdir -p runs/bench; echo 'benchmarks/solvers.py --quick'; $(BIN)/python benchmarks/solvers.py --quick \
-		--json "runs/bench/solvers-$$(git describe --always)-$$(git diff HEAD | git hash-object --stdin | cut -c1-7).json" --csv runs/bench/solvers.csv \
+		--json "runs/bench/solvers-$$(git describe --always)-$$(git diff HEAD | git hash-object --stdin).json" \
+		--csv runs/bench/solvers.csv \
 		--picture runs/bench/profiles.png --curve runs/bench/curve.png
 
 # Not --quiet: it hides the warnings from --strict, too.

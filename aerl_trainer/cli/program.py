@@ -20,8 +20,6 @@ from dagsched_env.interrupts import interrupts
 __all__ = ["joined", "main"]
 
 EXIT_ERROR, EXIT_INTERRUPTED = 2, 130
-NEEDED = ("matplotlib", "rich", "safetensors", "tensorboard", "tomli_w", "torch")
-"""Packages of the extra that commands load when they are called."""
 REPEATED = ("--instances", "--set", "--validate")
 """Options of many values, which may be given more than once."""
 
@@ -67,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         leave_unread()
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
-        if package not in NEEDED:
+        if package in ("", "aerl_trainer", "dagsched_env"):
             raise
         print(f"aerl: error: {MissingExtraError(package, 'trainer')}", file=sys.stderr)
         return EXIT_ERROR

@@ -7,8 +7,8 @@ from aerl_trainer.config.checks import all_fit, require
 
 __all__ = ["InferenceConfig", "RunConfig", "ValidatorConfig"]
 
-
 MOST_ACTORS = 64
+"""Of one search."""
 
 
 @dataclass(frozen=True)

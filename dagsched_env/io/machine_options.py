@@ -256,14 +256,14 @@ class MachineOptions:
     def _costs(
         self, instances: Sequence[Instance], wanted: float | None, bandwidth: float | None
     ) -> str:
-        if not any(ccr(instance) > 0 for instance in instances):
+        ratios = [ccr(instance) for instance in instances]
+        if not any(ratios):
             return "costs as in the file, which have no communication"
         if wanted is not None:
             return f"communication rescaled to CCR {wanted:g}"
         link = "" if bandwidth is None else f"bandwidth {bandwidth:g}, "
         link += "data taken as bytes, times as seconds, " if self.in_bytes else ""
         link += "" if self.latency is None else f"latency {self.latency:g}, "
-        ratios = [ccr(instance) for instance in instances]
         shown = dict.fromkeys(f"{ratio:.4g}" for ratio in (min(ratios), max(ratios)))
         return f"costs as in the file ({link}CCR {' to '.join(shown)})"
 

@@ -48,10 +48,12 @@ def run_list_schedulers(best: Best) -> None:
     rest = sorted(CONSTRUCTIVE.keys() - {*FIRST, *NEXT}, key=lambda name: (name in COSTS, name))
     for name in (*FIRST, *NEXT, *rest):
         expected = USUAL * (COSTS[name](n, p) if name in COSTS else OTHERS)
-        if name == "peft" and best.left_s < best.list_s:
-            continue
         share = SHARE if budget_s > LARGE * best.list_s else LARGE_SHARE
-        if name not in FIRST and best.elapsed_s + expected * best.list_s > share * budget_s:
+        if name in FIRST:
+            fits = best.left_s >= best.list_s  # 0 before HEFT
+        else:
+            fits = best.elapsed_s + expected * best.list_s <= share * budget_s
+        if not fits:
             continue
         started = time.perf_counter()
         best.offer(CONSTRUCTIVE[name](instance), name)
