@@ -16,8 +16,8 @@ SHELL := /bin/sh
 .DELETE_ON_ERROR:
 .PHONY: help install train test bounds baseline bench docs lint type imports check clean
 
-CHECKED := $(addprefix tests/,env/schedulers env/solver env/vector env/test_env.py env/test_simulator.py trainer/encoding \
-	trainer/learning trainer/policy trainer/replay trainer/search)
+CHECKED := $(addprefix tests/,env/schedulers env/solver env/environment env/problem/test_simulator.py trainer/policy \
+	trainer/learning trainer/tree)
 BENCHES := env schedulers search fixed_prefix
 
 TRAIN_FLAGS := \

@@ -1,23 +1,19 @@
 """AERL-DS: asynchronous evolution-reinforcement learning for DAG scheduling.
 
-Modules and packages in reading order; each imports only from those before it:
+In reading order; each imports only from those before it:
 
-- settings and data: ``config``, ``records`` (what the parts hand to each other), ``seeding``
-  (random generators by name), ``interruption`` (signals that end a run), ``heap`` (free memory,
-  kept or given back), ``shared_memory``, ``stored`` (values of a checkpoint, checked), ``replay``
-  (a buffer sampled by priority);
-- the search: ``encoding`` (what a policy sees), ``policy`` (the fast policy, in kernels),
-  ``search`` (the shared tree), ``nn`` (the network);
-- around them: ``checkpoint``, ``problems`` (which problems), ``curriculum`` (and when),
-  ``reporting``;
-- evaluation and learning: ``generations`` (the checkpoints of a run), ``inference`` (who
-  evaluates states), ``learning``, ``baselines`` (rivals), ``policies`` (what was learned),
-  ``validator``, ``trained`` (what a run has left, read from its checkpoints), ``schedulers`` (a
-  policy for ``dagsched``);
-- processes: ``runtime``, ``lifecycle`` (of a search job), ``observers`` (what a run records);
-- what users call: ``solver``, ``solutions`` (what it shows), ``evaluation``, ``batch`` (many
-  files), ``attention_training`` (the run of a rival), ``training``, ``launch`` (a run on any
-  problems), ``cli``.
+- ``config``: settings and seeds;
+- ``memory``: arrays that processes share;
+- ``checkpoint``: what a run saves, as files;
+- ``policy``: what a policy sees, and the fast policy, inside kernels;
+- ``tree``: the shared Monte-Carlo tree, simulations on it, trajectories from it;
+- ``network``: the deep network and the inference workers;
+- ``learning``: the learners: rank reward, gradients, experiences, prioritised replay;
+- ``baselines``: rivals;
+- ``runtime``: actors and inference workers as processes, on one machine or several;
+- ``run``: a training run: lifecycle of jobs, validator, curriculum, reports;
+- ``solving``: ``solve``, evaluation, what was learned as schedulers;
+- ``cli``: the command ``aerl``.
 
 All of these, and the names below, are attributes that are loaded on first use: child processes
 import this package too, and most of them need no torch.
@@ -29,9 +25,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from aerl_trainer.config import Config
-    from aerl_trainer.launch import TrainedRun, train
-    from aerl_trainer.policies import Policy, load_policy
-    from aerl_trainer.solver import SolveResult, solve
+    from aerl_trainer.run.launch import TrainedRun, train
+    from aerl_trainer.solving.learned import Policy
+    from aerl_trainer.solving.loading import load_policy
+    from aerl_trainer.solving.solver import SolveResult, solve
     from dagsched_env import __version__
 
 __all__ = [
@@ -47,13 +44,13 @@ __all__ = [
 
 _HOMES = {
     "Config": "aerl_trainer.config",
-    "Policy": "aerl_trainer.policies",
-    "SolveResult": "aerl_trainer.solver",
-    "TrainedRun": "aerl_trainer.launch",
+    "Policy": "aerl_trainer.solving.learned",
+    "SolveResult": "aerl_trainer.solving.solver",
+    "TrainedRun": "aerl_trainer.run.launch",
     "__version__": "dagsched_env",
-    "load_policy": "aerl_trainer.policies",
-    "solve": "aerl_trainer.solver",
-    "train": "aerl_trainer.launch",
+    "load_policy": "aerl_trainer.solving.loading",
+    "solve": "aerl_trainer.solving.solver",
+    "train": "aerl_trainer.run.launch",
 }
 
 
@@ -77,6 +74,6 @@ def _load(module: str) -> Any:
         package = (error.name or "").partition(".")[0]
         if package in (__name__, "dagsched_env"):
             raise
-        from dagsched_env.errors import MissingExtraError
+        from dagsched_env.problem.errors import MissingExtraError
 
         raise MissingExtraError(package, "trainer") from None

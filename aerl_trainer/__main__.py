@@ -8,8 +8,8 @@ import os
 import signal
 import sys
 
-from dagsched_env.errors import MissingExtraError
-from dagsched_env.starting import EXIT_INTERRUPTED, leaving_at_once
+from dagsched_env.interrupts import EXIT_INTERRUPTED, leaving_at_once
+from dagsched_env.problem.errors import MissingExtraError
 
 __all__ = ["main"]
 

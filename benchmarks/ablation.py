@@ -51,6 +51,7 @@ from aerl_trainer.baselines.attention.learner import AttentionLearner
 from aerl_trainer.baselines.attention.scheduler import AttentionScheduler
 from aerl_trainer.baselines.maskable_ppo import ENVS, PPO, TRAINING, UNLIMITED
 from aerl_trainer.baselines.pair_policy import PairObservation, PairPolicy
+from aerl_trainer.cli.warm_up import warm_up
 from aerl_trainer.config import (
     MIXTURE,
     Config,
@@ -61,25 +62,25 @@ from aerl_trainer.config import (
     RunConfig,
     load,
 )
-from aerl_trainer.curriculum import Curriculum
 from aerl_trainer.learning.learner import Learner
 from aerl_trainer.learning.policy_gradient import PolicyGradient
-from aerl_trainer.learning.ranking import rank_rewards
-from aerl_trainer.lifecycle import JobLifecycle
-from aerl_trainer.nn.evaluator import TorchEvaluator
-from aerl_trainer.nn.network import Network
+from aerl_trainer.learning.rank_reward import rank_rewards
+from aerl_trainer.network.evaluator import TorchEvaluator
+from aerl_trainer.network.network import Network
 from aerl_trainer.policy.fast import FastPolicy
-from aerl_trainer.problems import Problems
-from aerl_trainer.records import SAMPLES, TreeGroup
+from aerl_trainer.run.curriculum import Curriculum
+from aerl_trainer.run.lifecycle import JobLifecycle
+from aerl_trainer.run.problems import Problems
+from aerl_trainer.run.records import SAMPLES
+from aerl_trainer.run.validator import greedy_schedule
 from aerl_trainer.runtime.harvest import LocalJobs
 from aerl_trainer.runtime.pool import LockstepPool
-from aerl_trainer.runtime.warm_up import warm_up
-from aerl_trainer.search.trajectories import complete_by_network
-from aerl_trainer.validator import greedy_schedule
+from aerl_trainer.tree.records import TreeGroup
+from aerl_trainer.tree.trajectories import complete_by_network
 from dagsched_env import Instance, suites
 from dagsched_env.io.atomic import write_text
 from dagsched_env.kernels.arrays import Floats
-from dagsched_env.simulator import State
+from dagsched_env.problem.simulator import State
 from dagsched_env.sources import resolve_source
 
 PAPER = Path(__file__).parents[1] / "configs" / "paper.toml"

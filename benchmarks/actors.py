@@ -19,9 +19,9 @@ import numpy as np
 from problems import draw, spread
 
 from aerl_trainer.config import Config
-from aerl_trainer.records import SearchJob, SearchReport
 from aerl_trainer.runtime.process_pool import ProcessPool
-from aerl_trainer.solver import solve
+from aerl_trainer.solving.solver import solve
+from aerl_trainer.tree.records import SearchJob, SearchReport
 from dagsched_env import Instance
 
 SIZES = ((30, 4, 10_000), (100, 8, 5000))

@@ -27,25 +27,24 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 
-from aerl_trainer import seeding
-from aerl_trainer.config import Config, LevelConfig, from_dict, to_dict
-from aerl_trainer.curriculum import Curriculum
-from aerl_trainer.launch import train
+from aerl_trainer.config import Config, LevelConfig, from_dict, seeding, to_dict
 from aerl_trainer.learning.group_gradients import GroupGrader, GroupWork, ThreadedGradients
 from aerl_trainer.learning.policy_gradient import PolicyGradient
-from aerl_trainer.learning.ranking import rank_rewards
-from aerl_trainer.lifecycle import JobLifecycle, LifecycleThread
+from aerl_trainer.learning.rank_reward import rank_rewards
 from aerl_trainer.policy.fast import FastPolicy
-from aerl_trainer.records import SearchJob
-from aerl_trainer.reporting import read_metrics
-from aerl_trainer.runtime.cluster_jobs import ClusterGradients, ClusterJobs, rooms
-from aerl_trainer.runtime.fleet import Fleet
+from aerl_trainer.run.curriculum import Curriculum
+from aerl_trainer.run.launch import train
+from aerl_trainer.run.lifecycle import JobLifecycle, LifecycleThread
+from aerl_trainer.run.reporting import read_metrics
+from aerl_trainer.runtime.cluster.cluster_jobs import ClusterGradients, ClusterJobs, rooms
+from aerl_trainer.runtime.cluster.fleet import Fleet
+from aerl_trainer.runtime.cluster.node_worker import NodeReport
+from aerl_trainer.runtime.cluster.parcels import pack_harvest, pack_job, pack_work, unpack_work
+from aerl_trainer.runtime.cluster.ray_nodes import connected, load_ray
+from aerl_trainer.runtime.cluster.ray_run import node_workers
 from aerl_trainer.runtime.harvest import JobPool, LocalJobs
-from aerl_trainer.runtime.node_worker import NodeReport
-from aerl_trainer.runtime.parcels import pack_harvest, pack_job, pack_work, unpack_work
 from aerl_trainer.runtime.process_pool import ProcessPool
-from aerl_trainer.runtime.ray_nodes import connected, load_ray
-from aerl_trainer.runtime.ray_run import node_workers
+from aerl_trainer.tree.records import SearchJob
 from dagsched_env import Instance
 
 ACTORS = 2

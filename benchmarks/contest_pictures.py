@@ -8,7 +8,7 @@ import numpy as np
 from contestants import OURS
 from meetings import Meeting, best_known, makespans, mean_to_known, with_budget
 
-from dagsched_env.compare import ratios
+from dagsched_env.comparison.compare import ratios
 
 WIDEST = 1.25
 """Right end of the performance profiles."""

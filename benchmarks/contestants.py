@@ -10,7 +10,7 @@ from rival import RIVALS
 
 import aerl_trainer
 from dagsched_env import Instance, exact, solver
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers import (
     annealing,
     best_of_portfolio,

@@ -18,10 +18,10 @@ from gymnasium.vector import SyncVectorEnv, VectorEnv
 from timing import best_of
 
 from dagsched_env import DAGSchedEnv, Instance
+from dagsched_env.environment.vector import DAGSchedVectorEnv
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.schedulers.heft import heft
 from dagsched_env.schedulers.simulated_annealing import annealing
-from dagsched_env.vector import DAGSchedVectorEnv
 
 NUM_ENVS = 1024
 SAGA_SIZES = (30, 100, 300)

@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aerl_trainer.evaluation import contestants
 from aerl_trainer.learning.policy_gradient import PolicyGradient
-from aerl_trainer.policies import Policy
 from aerl_trainer.policy.fast import FastPolicy
-from aerl_trainer.records import SAMPLES
+from aerl_trainer.run.records import SAMPLES
+from aerl_trainer.solving.evaluation import contestants
+from aerl_trainer.solving.learned import Policy
 from dagsched_env import Instance
 from dagsched_env.io.atomic import write_text
 from dagsched_env.schedulers import best_of_portfolio

@@ -22,9 +22,9 @@ from problems import spread
 
 from aerl_trainer.config import MIXTURE, PolicyConfig
 from aerl_trainer.learning.policy_gradient import PolicyGradient
-from aerl_trainer.learning.ranking import rank_rewards
-from aerl_trainer.policies import load_policy
+from aerl_trainer.learning.rank_reward import rank_rewards
 from aerl_trainer.policy.fast import FastPolicy
+from aerl_trainer.solving.loading import load_policy
 from dagsched_env import Instance, Schedule, suites
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.kernels.lists import fixed_order

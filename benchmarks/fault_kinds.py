@@ -16,7 +16,7 @@ import numpy as np
 
 from aerl_trainer.checkpoint import MANIFEST
 from aerl_trainer.checkpoint.manifest import digest_of
-from aerl_trainer.reporting.run_directory import RunDirectory
+from aerl_trainer.run.reporting.run_directory import RunDirectory
 
 INT, TERM, HUP, KILL = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL
 STOP, CONT = signal.SIGSTOP, signal.SIGCONT
@@ -249,7 +249,7 @@ KINDS = {
         "train",
         "an event of TensorBoard cannot be written",
         (EXIT_ERROR,),
-        call="aerl_trainer.reporting.events:EventFile.add full 30",
+        call="aerl_trainer.run.reporting.events:EventFile.add full 30",
     ),
     "disk_full_for_records": Kind(
         "train",
@@ -270,13 +270,13 @@ KINDS = {
         "train",
         "SIGKILL in it",
         (-KILL,),
-        call="aerl_trainer.validator:Validator.evaluate kill 4",
+        call="aerl_trainer.run.validator:Validator.evaluate kill 4",
     ),
     "in_publishing": Kind(
         "train",
         "SIGKILL while the weights are published",
         (-KILL,),
-        call="aerl_trainer.inference.weights:WeightBuffer.publish kill 4",
+        call="aerl_trainer.network.inference.weights:WeightBuffer.publish kill 4",
         network=True,
     ),
     "in_final_table": Kind(

@@ -47,9 +47,9 @@ from fault_kinds import (
     command_of,
 )
 
-from aerl_trainer.policies import load_policy
-from dagsched_env.errors import DAGSchedError
-from dagsched_env.schedule import Schedule
+from aerl_trainer.solving.loading import load_policy
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.schedule import Schedule
 
 BENCHMARKS = Path(__file__).parent
 AERL = ("-m", "aerl_trainer")

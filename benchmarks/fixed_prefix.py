@@ -18,10 +18,10 @@ import numpy as np
 from problems import draw
 
 from aerl_trainer.config import SearchConfig
-from aerl_trainer.encoding.evaluator import PriorEvaluator
-from aerl_trainer.records import SearchJob
-from aerl_trainer.search.alone import search_alone
-from aerl_trainer.search.tree import EXPANDED, N_NODES, SOLVED
+from aerl_trainer.policy.encoding.evaluator import PriorEvaluator
+from aerl_trainer.tree.alone import search_alone
+from aerl_trainer.tree.records import SearchJob
+from aerl_trainer.tree.tree import EXPANDED, N_NODES, SOLVED
 from dagsched_env import Instance
 from dagsched_env.schedulers import heft
 

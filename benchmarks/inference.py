@@ -21,13 +21,13 @@ from typing import NamedTuple
 import numpy as np
 
 from aerl_trainer.config import Config, InferenceConfig
-from aerl_trainer.inference.backend_choice import take_timings
-from aerl_trainer.inference.client import InferenceClient
-from aerl_trainer.inference.metrics import InferenceRates, rates_between
-from aerl_trainer.inference.request_slots import RequestSlots
-from aerl_trainer.inference.weights import WeightBuffer
-from aerl_trainer.inference.worker import InferenceWorker
-from aerl_trainer.nn.evaluator import Request
+from aerl_trainer.network.evaluator import Request
+from aerl_trainer.network.inference.client import InferenceClient
+from aerl_trainer.network.inference.metrics import InferenceRates, rates_between
+from aerl_trainer.network.inference.request_slots import RequestSlots
+from aerl_trainer.network.inference.weights import WeightBuffer
+from aerl_trainer.network.inference.worker import InferenceWorker
+from aerl_trainer.runtime.backend_choice import take_timings
 from dagsched_env import Instance
 from dagsched_env.generators import TopcuogluGenerator
 

@@ -13,8 +13,8 @@ import argparse
 import numpy as np
 from scipy.stats import wilcoxon
 
-from aerl_trainer.policies import load_policy
-from aerl_trainer.problems import listed
+from aerl_trainer.run.problems import listed
+from aerl_trainer.solving.loading import load_policy
 from dagsched_env import suites
 from dagsched_env.schedulers import CONSTRUCTIVE, SCHEDULERS
 

@@ -30,8 +30,8 @@ from timing import best_in_turn
 
 from aerl_trainer.learning.batches import TrainBatch
 from aerl_trainer.learning.losses import compute_losses
-from aerl_trainer.nn import by_torch, rows
-from aerl_trainer.records import Experience
+from aerl_trainer.learning.records import Experience
+from aerl_trainer.network import by_torch, rows
 
 ROOT = Path(__file__).resolve().parent.parent
 

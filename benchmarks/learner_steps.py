@@ -16,8 +16,9 @@ import torch
 from aerl_trainer.config import Config
 from aerl_trainer.learning.experiences import make_experiences
 from aerl_trainer.learning.learner import Learner
+from aerl_trainer.learning.records import Experience
 from aerl_trainer.policy.fast import FastPolicy
-from aerl_trainer.records import Experience, Trajectory
+from aerl_trainer.tree.records import Trajectory
 from dagsched_env.generators import TopcuogluGenerator
 
 __all__ = ["filled_learner"]

@@ -24,10 +24,10 @@ from plain_search import EdgeTree, NodeTree, Store, clear, incumbent, search
 from problems import draw
 
 from aerl_trainer.config import Config, SearchConfig
-from aerl_trainer.encoding.evaluator import PriorEvaluator
-from aerl_trainer.records import SearchJob
+from aerl_trainer.policy.encoding.evaluator import PriorEvaluator
 from aerl_trainer.runtime.process_pool import ProcessPool
-from aerl_trainer.search.alone import search_alone
+from aerl_trainer.tree.alone import search_alone
+from aerl_trainer.tree.records import SearchJob
 from dagsched_env import Instance
 
 PATIENCE_S = 600.0

@@ -12,7 +12,7 @@ import numpy as np
 from contestants import OURS, VARIANTS, Solver, contestants, get_ready
 
 from dagsched_env import Instance
-from dagsched_env.compare import ratios
+from dagsched_env.comparison.compare import ratios
 from dagsched_env.io.atomic import write_text
 
 

@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from math import inf
 
-from aerl_trainer.search.problem import search_problem
+from aerl_trainer.tree.problem import search_problem
 from dagsched_env import Instance
 
 __all__ = ["Partial", "Problem"]

@@ -1,7 +1,7 @@
 """The search of ``aerl_trainer`` in plain Python, on any mapping; no benchmark itself.
 
 Selection (WU-UCT, min-max Q), hand-made prior, rollouts, expansion, backup and solved
-subtrees are those of ``aerl_trainer.search`` without a network, one leaf at a time. Entries are
+subtrees are those of ``aerl_trainer.tree`` without a network, one leaf at a time. Entries are
 taken out of the mapping, changed and put back, as a ``multiprocessing.Manager().dict()`` wants it.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from plain_schedule import Partial, Problem
 
 from aerl_trainer.config import SearchConfig
-from aerl_trainer.seeding import generator
+from aerl_trainer.config.seeding import generator
 from dagsched_env import Schedule
 
 __all__ = ["EdgeTree", "NodeTree", "Store", "clear", "incumbent", "search"]

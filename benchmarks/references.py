@@ -12,7 +12,7 @@ begins once more, with more time. Then solvers go on from the best schedule so f
 raises the bound. A makespan on record is replaced by shorter ones only, a bound by higher ones. A
 record without a commit is searched again, until its makespan is found once more.
 
-``--bounds`` only raises the bounds, where those of ``dagsched_env.bounds`` have become higher.
+``--bounds`` only raises the bounds, where those of ``dagsched_env.problem.bounds`` are higher.
 
 The file is written after each instance, so a run that was killed goes on where it was. More
 ``--seconds`` go on from there, too, with other seeds.
@@ -33,10 +33,10 @@ import torch
 import aerl_trainer
 import dagsched_env
 from dagsched_env import exact, solver, suites
-from dagsched_env.bounds import lower_bounds
-from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_text
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.bounds import lower_bounds
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers import annealing, best_of_portfolio, genetic, hill_climbing
 from dagsched_env.solver.result import OPTIMALITY_TOLERANCE
 from dagsched_env.suites.references import PROOF_TOLERANCE, Reference, dump, parse
@@ -259,7 +259,7 @@ def unknown(instance: Instance) -> Reference:
         lower_bound=lower_bounds(instance).best,
         optimal=False,
         found_by="nobody",
-        bound_by="dagsched_env.bounds",
+        bound_by="dagsched_env.problem.bounds",
         seconds=0.0,
         runs=0,
         commit=None,
@@ -378,7 +378,7 @@ def raised(known: Reference, bound: float) -> Reference:
     return replace(
         known,
         lower_bound=min(bound, known.makespan),
-        bound_by="dagsched_env.bounds",
+        bound_by="dagsched_env.problem.bounds",
         optimal=known.optimal or known.makespan <= bound * (1.0 + OPTIMALITY_TOLERANCE),
     )
 

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from timing import best_in_turn
 
 from aerl_trainer.config import ReplayConfig
-from aerl_trainer.replay import PrioritizedReplay, RowStore
+from aerl_trainer.learning.replay import PrioritizedReplay, RowStore
 
 COLUMNS: dict[str, tuple[int, ...]] = {
     "observation": (17,),
@@ -48,7 +48,7 @@ def draw_rows(count: int, rng: np.random.Generator) -> Rows:
 
 
 class Ours:
-    """``aerl_trainer.replay`` with rows."""
+    """``aerl_trainer.learning.replay`` with rows."""
 
     def __init__(self, capacity: int, kind: Literal["proportional", "rank"] = "proportional"):
         config = ReplayConfig(

@@ -28,13 +28,13 @@ from timing import best_in_turn
 
 from aerl_trainer import solve
 from aerl_trainer.config import Config, SearchConfig
-from aerl_trainer.encoding.evaluator import Evaluator, PriorEvaluator
 from aerl_trainer.learning.learner import make_network
-from aerl_trainer.nn.evaluator import TorchEvaluator
+from aerl_trainer.network.evaluator import TorchEvaluator
+from aerl_trainer.policy.encoding.evaluator import Evaluator, PriorEvaluator
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.policy.weights import Weights
-from aerl_trainer.records import SearchJob
-from aerl_trainer.search.alone import search_alone
+from aerl_trainer.tree.alone import search_alone
+from aerl_trainer.tree.records import SearchJob
 from dagsched_env import Instance, exact
 from dagsched_env.kernels.arrays import allocate_state
 from dagsched_env.kernels.graph.ranks import order_by_rank

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from aerl_trainer import config as settings
 from aerl_trainer.config import Config
-from aerl_trainer.policies import load_policy
 from aerl_trainer.policy.files import save_weights
 from aerl_trainer.policy.shipped import FOLDER, SUFFIX
-from aerl_trainer.reporting import RunDirectory
+from aerl_trainer.run.reporting import RunDirectory
+from aerl_trainer.solving.loading import load_policy
 from dagsched_env.io.atomic import write_text
 
 

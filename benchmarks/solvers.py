@@ -42,7 +42,7 @@ from meetings import (
 )
 
 from dagsched_env import Instance, suites
-from dagsched_env.compare import count_wins, ratios, wilcoxon_p
+from dagsched_env.comparison.compare import count_wins, ratios, wilcoxon_p
 from dagsched_env.io.atomic import write_bytes, write_text
 
 SUITES = ("test", "structured", "workflows", "jobshop")
@@ -99,7 +99,7 @@ def play(
     with ExitStack() as stack:
         played: Iterable[Meeting] = map(meeting, pending)
         if pending and address is not None:
-            from aerl_trainer.runtime.spread import cluster_of
+            from aerl_trainer.solving.spread import cluster_of
 
             spread = stack.enter_context(cluster_of(address))
             played = (found for _, found in spread(meeting, pending))

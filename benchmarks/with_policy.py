@@ -26,7 +26,7 @@ from families import ALL, FAMILIES
 from numpy.typing import NDArray
 
 from aerl_trainer import solve
-from aerl_trainer.solver import SolveResult
+from aerl_trainer.solving.solver import SolveResult
 from dagsched_env import Instance, suites
 from dagsched_env.sources import resolve_source
 

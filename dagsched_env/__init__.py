@@ -11,25 +11,21 @@ Importing this package registers the Gymnasium environment ``DAGSched-v0``:
 ``SCHEDULERS`` the classic algorithms; ``dagsched_env.io`` reads files, ``dagsched_env.generators``
 draws random problems.
 
-Modules and packages in reading order; each imports only from those before it. All of these, and
-the names below, are attributes of this package that are loaded on first use:
+In reading order; each imports only from those before it. All of these, and the names below, are
+attributes of this package that are loaded on first use:
 
-- the problem: ``starting`` (of the command lines), ``interrupts`` (Ctrl-C in kernels), ``errors``,
-  ``expected`` (arguments of another kind), ``kernels`` (numeric code, compiled by numba), ``kinds``
-  (of tasks, from their names), ``parameters`` (what a family draws for each instance), ``plugins``
-  (what users add), ``workflow`` (a task graph without processors), ``instance``, ``schedule``,
-  ``platforms`` (processors for a workflow), ``parts`` (for training, validation and test);
-- the rules: ``simulator``, ``actions``, ``features``, ``rewards``, ``durations`` (execution under
-  noise), ``bounds``, ``critical`` (the tasks that decide the makespan);
-- problems and solutions: ``generators``, ``schedulers``, ``io``, ``specs`` (families as text),
-  ``render``, ``suites``;
-- the environment: ``sources`` (where the problems come from), ``observation``, ``env``, ``vector``
-  (many environments at once), ``sb3`` (for Stable-Baselines3), ``pyg`` (for graph networks),
-  ``window`` (for ``render_mode="human"``);
-- experiments: ``exact`` (CP-SAT), ``adversarial`` (instances on which a scheduler fails),
-  ``solver`` (all of the above for one short schedule), ``compare``, ``testing`` (checks for your
-  own parts), ``comparison_page`` (a comparison as HTML), ``warm_up`` (compiles all kernels
-  beforehand), ``cli`` (the command ``dagsched``).
+- ``interrupts``: Ctrl-C;
+- ``kernels``: all numeric code, compiled by numba;
+- ``problem``: instances, machines, schedules, the rules;
+- ``generators``, ``schedulers``: random graphs; classic algorithms;
+- ``io``, ``pictures``: file formats; charts;
+- ``suites``, ``sources``: frozen instances; problems by text, SPECs;
+- ``environment``: ``DAGSched-v0``, one of it or thousands;
+- ``exact``: proved optima, by CP-SAT;
+- ``solver``: all of the above for one short schedule;
+- ``comparison``: schedulers against each other;
+- ``testing``: checks for your own parts;
+- ``cli``: the command ``dagsched``.
 """
 
 import importlib
@@ -38,11 +34,12 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from dagsched_env.starting import is_command_line, leaving_at_once
+from dagsched_env.interrupts import is_command_line, leaving_at_once
 
 if TYPE_CHECKING:
-    from dagsched_env.env import DAGSchedEnv
-    from dagsched_env.errors import (
+    from dagsched_env.environment.env import DAGSchedEnv
+    from dagsched_env.environment.rewards import REWARDS
+    from dagsched_env.problem.errors import (
         DAGSchedError,
         FormatError,
         IllegalActionError,
@@ -51,11 +48,10 @@ if TYPE_CHECKING:
         MachinesAssumedWarning,
         MissingExtraError,
     )
-    from dagsched_env.instance import Instance
-    from dagsched_env.rewards import REWARDS
-    from dagsched_env.schedule import Schedule
+    from dagsched_env.problem.instance import Instance
+    from dagsched_env.problem.schedule import Schedule
+    from dagsched_env.problem.simulator import State, replay
     from dagsched_env.schedulers import SCHEDULERS
-    from dagsched_env.simulator import State, replay
 
 __all__ = [
     "DAGSchedEnv",
@@ -76,20 +72,20 @@ __all__ = [
 ]
 
 _HOMES = {
-    "DAGSchedEnv": "env",
-    "DAGSchedError": "errors",
-    "FormatError": "errors",
-    "IllegalActionError": "errors",
-    "Instance": "instance",
-    "InvalidInstanceError": "errors",
-    "InvalidScheduleError": "errors",
-    "MachinesAssumedWarning": "errors",
-    "MissingExtraError": "errors",
-    "REWARDS": "rewards",
+    "DAGSchedEnv": "environment.env",
+    "DAGSchedError": "problem.errors",
+    "FormatError": "problem.errors",
+    "IllegalActionError": "problem.errors",
+    "Instance": "problem.instance",
+    "InvalidInstanceError": "problem.errors",
+    "InvalidScheduleError": "problem.errors",
+    "MachinesAssumedWarning": "problem.errors",
+    "MissingExtraError": "problem.errors",
+    "REWARDS": "environment.rewards",
     "SCHEDULERS": "schedulers",
-    "Schedule": "schedule",
-    "State": "simulator",
-    "replay": "simulator",
+    "Schedule": "problem.schedule",
+    "State": "problem.simulator",
+    "replay": "problem.simulator",
 }
 
 try:
@@ -104,8 +100,8 @@ def _register() -> None:
     if "DAGSched-v0" not in gymnasium.registry:
         gymnasium.register(
             id="DAGSched-v0",
-            entry_point="dagsched_env.window:make",
-            vector_entry_point="dagsched_env.vector:DAGSchedVectorEnv",
+            entry_point="dagsched_env.environment.window:make",
+            vector_entry_point="dagsched_env.environment.vector:DAGSchedVectorEnv",
         )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from dagsched_env import io
-from dagsched_env.adversarial import find_adversarial
+from dagsched_env.comparison.adversarial import find_adversarial
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.schedulers import cpop, heft
 

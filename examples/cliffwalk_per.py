@@ -30,9 +30,9 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from aerl_trainer.replay.priorities import PRIORITY_FLOOR
-from aerl_trainer.replay.rank_order import empty_order, place_slot, place_slots, slot_at
-from aerl_trainer.replay.sum_tree import empty_nodes, find_leaf, set_leaf, set_leaves
+from aerl_trainer.learning.replay.priorities import PRIORITY_FLOOR
+from aerl_trainer.learning.replay.rank_order import empty_order, place_slot, place_slots, slot_at
+from aerl_trainer.learning.replay.sum_tree import empty_nodes, find_leaf, set_leaf, set_leaves
 
 KINDS = ("uniform", "greedy", "proportional", "rank", "oracle")
 UNIFORM, GREEDY, PROPORTIONAL, RANK, ORACLE = range(5)

@@ -2,7 +2,7 @@
 
     python examples/graph_network.py [--steps N]
 
-`dagsched_env.pyg.to_pyg` gives `x`, `edge_index` and `edge_attr`, the names of PyTorch Geometric;
+`dagsched_env.environment.pyg.to_pyg` gives `x`, `edge_index` and `edge_attr`, as PyTorch Geometric;
 `torch_geometric.data.Data(**graph)` would take them as well. The network sees costs only, none of
 the ranks. Messages run from successors to predecessors, as HEFT's recursion does.
 """
@@ -15,9 +15,9 @@ import torch
 from torch import nn
 
 import dagsched_env  # registers DAGSched-v0
-from dagsched_env.features import FLOAT_FEATURES
+from dagsched_env.environment.features import FLOAT_FEATURES
+from dagsched_env.environment.pyg import to_pyg
 from dagsched_env.generators import TopcuogluGenerator
-from dagsched_env.pyg import to_pyg
 
 PROBLEMS = TopcuogluGenerator(n_tasks=20, n_processors=4)
 NAMES = [feature.name for feature in FLOAT_FEATURES if feature.group == "task"]

@@ -11,7 +11,7 @@ import gymnasium
 import numpy as np
 
 from dagsched_env import SCHEDULERS, Instance
-from dagsched_env.compare import compare, format_table, summarise
+from dagsched_env.comparison.compare import compare, format_table, summarise
 from dagsched_env.testing import check_instance
 
 CAMERAS, PROCESSORS = 6, 4

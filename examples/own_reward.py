@@ -10,8 +10,8 @@ import gymnasium
 import numpy as np
 
 import dagsched_env  # registers DAGSched-v0
+from dagsched_env.environment.rewards import Reduction, Transition
 from dagsched_env.generators import TopcuogluGenerator
-from dagsched_env.rewards import Reduction, Transition
 from dagsched_env.testing import check_env
 
 PROBLEMS = TopcuogluGenerator(n_tasks=15, n_processors=3)

@@ -12,8 +12,14 @@ from pathlib import Path
 import numpy as np
 
 from dagsched_env import SCHEDULERS, Instance, Schedule, State, suites
-from dagsched_env.compare import compare, format_pairwise, format_table, ratios, summarise
-from dagsched_env.render.comparison import save_comparison
+from dagsched_env.comparison.compare import (
+    compare,
+    format_pairwise,
+    format_table,
+    ratios,
+    summarise,
+)
+from dagsched_env.pictures.comparison import save_comparison
 from dagsched_env.testing import check_scheduler
 
 

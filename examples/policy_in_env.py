@@ -19,7 +19,7 @@ from aerl_trainer.learning.policy_gradient import PolicyGradient
 from aerl_trainer.policy.agent import policy_action
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.policy.files import load_weights, save_weights
-from dagsched_env.specs import parse_family
+from dagsched_env.sources.specs import parse_family
 
 PROBLEMS = "family:gaussian_elimination?size=8&processors=4&ccr=2..5"
 EPISODES = 40

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from dagsched_env import SCHEDULERS, io
-from dagsched_env.render import save
+from dagsched_env.pictures import save
 from dagsched_env.schedulers import best_of_portfolio
 
 directory = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("runs/workflow_trace")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import settings
 
 from dagsched_env.cli import compilation
-from dagsched_env.instance import Instance
+from dagsched_env.problem.instance import Instance
 from helpers.oracles import paper_instance
 
 SOURCES = Path(__file__).parents[1]

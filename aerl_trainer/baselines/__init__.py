@@ -2,9 +2,6 @@
 
 In reading order:
 
-- ``sequences``: batches of action sequences, and what a policy says of them
-- ``ppo``: proximal policy optimisation for policies that write sequences
-- ``best_sequences``: replay of the best ones
 - ``reinforce``: REINFORCE for policies that write sequences, with two baselines; any problem
 - ``attention``: an attention model over task graphs, which REINFORCE trains
 - ``pair_policy``: a MaskablePPO policy that scores each (task, processor) pair

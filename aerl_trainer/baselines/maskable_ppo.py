@@ -34,12 +34,12 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 
 from aerl_trainer.baselines.pair_policy import PairObservation, PairPolicy
 from dagsched_env import suites
-from dagsched_env.compare import Row, compare, format_table, summarise
-from dagsched_env.errors import DAGSchedError
+from dagsched_env.comparison.compare import Row, compare, format_table, summarise
 from dagsched_env.generators import TopcuogluGenerator
-from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_bytes, write_text
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers import best_of_portfolio, heft
 
 __all__ = ["evaluate", "main", "make_env", "scheduler", "train"]

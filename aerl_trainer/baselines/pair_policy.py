@@ -16,7 +16,7 @@ from gymnasium import spaces
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from torch import nn
 
-from dagsched_env.observation import Observation
+from dagsched_env.environment.observation import Observation
 from dagsched_env.schedulers import heft
 
 __all__ = ["COLUMNS", "PairObservation", "PairPolicy", "PairScorer"]

@@ -20,9 +20,9 @@ import torch
 from torch import Tensor, nn
 
 from aerl_trainer.checkpoint import Checkpoint, CheckpointError, take
+from aerl_trainer.config.stored import stored
 from aerl_trainer.learning.adam_state import load_moments, moments
-from aerl_trainer.stored import stored
-from dagsched_env.errors import DAGSchedError
+from dagsched_env.problem.errors import DAGSchedError
 
 __all__ = [
     "Baseline",

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import safetensors.torch
 import torch
 
-from dagsched_env.errors import DAGSchedError
+from dagsched_env.problem.errors import DAGSchedError
 
 __all__ = [
     "ARRAYS",

@@ -6,6 +6,7 @@ In reading order:
 - ``evaluating``: ``aerl evaluate``, and the tables that ``aerl train`` ends with
 - ``training``: ``aerl train``
 - ``solving``: ``aerl solve``
+- ``warm_up``: compiles all kernels beforehand
 - ``program``: the commands together, and what becomes of their errors
 """
 

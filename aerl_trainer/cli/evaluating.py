@@ -11,17 +11,18 @@ from rich.markup import escape
 from rich.progress import Progress
 
 from aerl_trainer.cli.options import UNSAID, Machines, Specs, as_json, check_limits, described
-from aerl_trainer.evaluation import Evaluation
-from aerl_trainer.evaluation import evaluate as evaluate_policy
-from aerl_trainer.launch import with_machines
-from aerl_trainer.policies import Trained, load_trained
-from aerl_trainer.problems import listed
-from aerl_trainer.reporting import print_table
-from dagsched_env import specs
+from aerl_trainer.run.launch import with_machines
+from aerl_trainer.run.problems import listed
+from aerl_trainer.run.reporting import print_table
+from aerl_trainer.solving.evaluation import Evaluation
+from aerl_trainer.solving.evaluation import evaluate as evaluate_policy
+from aerl_trainer.solving.learned import Trained
+from aerl_trainer.solving.loading import load_trained
 from dagsched_env.cli.outputs import JSON, check_output
-from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_text
-from dagsched_env.render.labels import one_line
+from dagsched_env.pictures.labels import one_line
+from dagsched_env.problem.instance import Instance
+from dagsched_env.sources import specs
 
 __all__ = ["HELDOUT", "Settings", "compare", "evaluate", "record", "title"]
 

@@ -9,13 +9,13 @@ from typing import Any
 import tyro
 
 from aerl_trainer import __version__
-from aerl_trainer.policies import DamageWarning
 from aerl_trainer.runtime.errors import FleetError, SearchPoolError
+from aerl_trainer.solving.learned import DamageWarning
 from dagsched_env.cli.compilation import announced_compilation
 from dagsched_env.cli.machines import assumptions_on_stderr
 from dagsched_env.cli.terminal import leave_unread, print_any_text
-from dagsched_env.errors import DAGSchedError, MissingExtraError
 from dagsched_env.interrupts import interrupts
+from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
 
 __all__ = ["joined", "main"]
 
@@ -26,7 +26,7 @@ REPEATED = ("--instances", "--set", "--validate")
 
 def warm_up() -> None:
     """Compile all numeric kernels into the cache on disk, so that later commands start at once."""
-    from aerl_trainer.runtime.warm_up import warm_up as compile_kernels
+    from aerl_trainer.cli.warm_up import warm_up as compile_kernels
 
     compile_kernels()
 

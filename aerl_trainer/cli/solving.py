@@ -7,10 +7,10 @@ from typing import Annotated, Any, NamedTuple
 
 import tyro
 
-from aerl_trainer.batch import solve_here, solve_there
 from aerl_trainer.cli.options import UNSAID, Machines, as_json, check_limits, described
 from aerl_trainer.config.run import MOST_ACTORS
-from aerl_trainer.solutions import Solution, print_solution, print_solutions, record_of
+from aerl_trainer.solving.batch import solve_here, solve_there
+from aerl_trainer.solving.solutions import Solution, print_solution, print_solutions, record_of
 from dagsched_env.cli.machines import read_problems, say_machines
 from dagsched_env.cli.outputs import (
     CHARTS,
@@ -20,10 +20,10 @@ from dagsched_env.cli.outputs import (
     check_output,
     output_places,
 )
-from dagsched_env.errors import DAGSchedError
 from dagsched_env.interrupts import interrupts
 from dagsched_env.io.atomic import write_text
 from dagsched_env.io.journal import Journal, digest
+from dagsched_env.problem.errors import DAGSchedError
 
 __all__ = ["solve"]
 

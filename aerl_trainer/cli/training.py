@@ -12,17 +12,18 @@ from aerl_trainer import config as settings
 from aerl_trainer.cli.evaluating import HELDOUT, Settings, compare, record, title
 from aerl_trainer.cli.options import UNSAID, Machines, Specs, as_json, described
 from aerl_trainer.config import Config, ConfigError, CurriculumConfig
-from aerl_trainer.evaluation import example_of, examples
-from aerl_trainer.launch import new_run_directory, with_machines, with_specs
-from aerl_trainer.policies import load_trained
-from aerl_trainer.problems import listed
-from aerl_trainer.reporting import RunDirectory, Section, learning_curve, write_report
-from aerl_trainer.training import TrainingResult
-from aerl_trainer.training import train as run_training
-from dagsched_env import io, specs
-from dagsched_env.errors import DAGSchedError
+from aerl_trainer.run.launch import new_run_directory, with_machines, with_specs
+from aerl_trainer.run.problems import listed
+from aerl_trainer.run.reporting import RunDirectory, Section, learning_curve, write_report
+from aerl_trainer.run.training import TrainingResult
+from aerl_trainer.run.training import train as run_training
+from aerl_trainer.solving.evaluation import example_of, examples
+from aerl_trainer.solving.loading import load_trained
+from dagsched_env import io
 from dagsched_env.io.atomic import write_text
-from dagsched_env.render.labels import one_line
+from dagsched_env.pictures.labels import one_line
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.sources import specs
 
 __all__ = ["train"]
 

@@ -1,9 +1,11 @@
-"""All settings of AERL-DS: nested frozen dataclasses that validate themselves.
+"""What defines a run: settings, as nested frozen dataclasses that validate themselves, and seeds.
 
 A TOML file with the same nesting overrides the defaults; an empty file is the defaults.
 
 In reading order:
 
+- ``seeding``: random generators by name, from one seed
+- ``stored``: values that come back from a JSON file, checked
 - ``checks``: the error, and what a section checks its values with
 - ``search``: the tree and its simulations
 - ``learning``: the fast policy, the network, replay, and what is learned from

@@ -1,6 +1,6 @@
 """What a section checks its values with."""
 
-from dagsched_env.errors import DAGSchedError
+from dagsched_env.problem.errors import DAGSchedError
 
 __all__ = ["ConfigError", "all_fit", "fits", "require"]
 

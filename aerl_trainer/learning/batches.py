@@ -10,23 +10,29 @@ import torch
 from torch import Tensor
 
 from aerl_trainer.config import SearchConfig
-from aerl_trainer.encoding.candidates import INSERTION
-from aerl_trainer.encoding.context import EncodingContext, encoding_context
-from aerl_trainer.encoding.states import (
+from aerl_trainer.learning.records import Experience
+from aerl_trainer.network.batching import (
+    HostBuffers,
+    NetworkInputs,
+    Rows,
+    batch_graphs,
+    pack_states,
+)
+from aerl_trainer.network.network import GraphTensors, StateTensors
+from aerl_trainer.policy.encoding.candidates import INSERTION
+from aerl_trainer.policy.encoding.context import EncodingContext, encoding_context
+from aerl_trainer.policy.encoding.states import (
     EncodedStates,
     Workspace,
     allocate_states,
     allocate_workspace,
     encode_state,
 )
-from aerl_trainer.encoding.static import StaticFeatures, static_features
-from aerl_trainer.nn.batching import HostBuffers, NetworkInputs, Rows, batch_graphs, pack_states
-from aerl_trainer.nn.network import GraphTensors, StateTensors
-from aerl_trainer.records import Experience
-from dagsched_env.instance import Instance
+from aerl_trainer.policy.encoding.static import StaticFeatures, static_features
 from dagsched_env.kernels.arrays import StateArrays, allocate_state
 from dagsched_env.kernels.jit import borrowing, inlined
 from dagsched_env.kernels.state.transitions import place, reset
+from dagsched_env.problem.instance import Instance
 
 __all__ = ["BatchBuilder", "Targets", "TrainBatch", "encode_trajectory"]
 

@@ -6,9 +6,10 @@ from itertools import chain
 import numpy as np
 
 from aerl_trainer.config import Config
-from aerl_trainer.learning.ranking import rank_rewards, rank_weights
-from aerl_trainer.records import Experience, Trajectory, TreeGroup
-from dagsched_env.instance import Instance
+from aerl_trainer.learning.rank_reward import rank_rewards, rank_weights
+from aerl_trainer.learning.records import Experience
+from aerl_trainer.tree.records import Trajectory, TreeGroup
+from dagsched_env.problem.instance import Instance
 
 __all__ = ["group_of", "make_experiences"]
 

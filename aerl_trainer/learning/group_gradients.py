@@ -9,9 +9,9 @@ import numpy as np
 
 from aerl_trainer.config import PolicyConfig
 from aerl_trainer.policy.fast import FastPolicy
-from aerl_trainer.records import TreeGroup
-from dagsched_env.instance import Instance
+from aerl_trainer.tree.records import TreeGroup
 from dagsched_env.kernels.arrays import Floats
+from dagsched_env.problem.instance import Instance
 
 __all__ = ["Gradients", "GroupGradient", "GroupGrader", "GroupWork", "ThreadedGradients"]
 

@@ -6,19 +6,18 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from aerl_trainer import seeding
 from aerl_trainer.checkpoint import Checkpoint, take
-from aerl_trainer.config import Config
-from aerl_trainer.heap import keep_freed_memory
+from aerl_trainer.config import Config, seeding
+from aerl_trainer.config.stored import stored
 from aerl_trainer.learning.adam_state import load_moments, moments
 from aerl_trainer.learning.batches import BatchBuilder
+from aerl_trainer.learning.experience_replay import ExperienceReplay
 from aerl_trainer.learning.losses import compute_losses
-from aerl_trainer.learning.ranking import rank_correlation
-from aerl_trainer.learning.replay import ExperienceReplay
-from aerl_trainer.nn.evaluator import flat_weights
-from aerl_trainer.nn.network import Network
-from aerl_trainer.records import Experience, TrainReport
-from aerl_trainer.stored import stored
+from aerl_trainer.learning.rank_reward import rank_correlation
+from aerl_trainer.learning.records import Experience, TrainReport
+from aerl_trainer.memory.heap import keep_freed_memory
+from aerl_trainer.network.evaluator import flat_weights
+from aerl_trainer.network.network import Network
 from dagsched_env.kernels.arrays import Floats
 
 __all__ = ["Learner", "make_network"]

@@ -12,11 +12,12 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from aerl_trainer.records import Experience, TreeGroup
-from aerl_trainer.replay.arrays import Arrays, read
-from dagsched_env.errors import FormatError
-from dagsched_env.instance import Instance
+from aerl_trainer.learning.records import Experience
+from aerl_trainer.learning.replay.arrays import Arrays, read
+from aerl_trainer.tree.records import TreeGroup
 from dagsched_env.kernels.arrays import Ints
+from dagsched_env.problem.errors import FormatError
+from dagsched_env.problem.instance import Instance
 
 __all__ = [
     "pack",

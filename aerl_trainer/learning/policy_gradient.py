@@ -12,22 +12,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aerl_trainer import seeding
-from aerl_trainer.config import PolicyConfig
+from aerl_trainer.config import PolicyConfig, seeding
+from aerl_trainer.config.stored import stored
 from aerl_trainer.learning.group_gradients import (
     Gradients,
     GroupGrader,
     GroupWork,
     ThreadedGradients,
 )
-from aerl_trainer.learning.ranking import rank_rewards
+from aerl_trainer.learning.rank_reward import rank_rewards
+from aerl_trainer.learning.records import PolicyReport
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.policy.weights import N_WEIGHTS, SCALE
-from aerl_trainer.records import PolicyReport, TreeGroup
-from aerl_trainer.stored import stored
-from dagsched_env.errors import FormatError
-from dagsched_env.instance import Instance
+from aerl_trainer.tree.records import TreeGroup
 from dagsched_env.kernels.arrays import Floats
+from dagsched_env.problem.errors import FormatError
+from dagsched_env.problem.instance import Instance
 
 __all__ = ["PolicyGradient"]
 

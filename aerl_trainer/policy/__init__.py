@@ -1,7 +1,8 @@
-"""The fast policy: a few hundred weights, evaluated inside kernels; no torch.
+"""What a policy sees, and the fast policy: a few hundred weights, inside kernels; no torch.
 
 In reading order:
 
+- ``encoding``: what a problem and a state look like to a policy
 - ``weights``: the flat vector of weights, and what lies where
 - ``workspace``: the work space of a rollout
 - ``context``: what the features need of an instance

@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from aerl_trainer.policy.fast import FastPolicy
-from dagsched_env.env import DAGSchedEnv
-from dagsched_env.errors import DAGSchedError
-from dagsched_env.instance import Instance
+from dagsched_env.environment.env import DAGSchedEnv
 from dagsched_env.kernels.arrays import UNSCHEDULED, Ints
-from dagsched_env.simulator import State
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.simulator import State
 
 __all__ = ["PolicyAgent", "policy_action"]
 

@@ -6,11 +6,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from aerl_trainer.encoding.context import EncodingContext, encoding_context
+from aerl_trainer.policy.encoding.context import EncodingContext, encoding_context
 from aerl_trainer.policy.workspace import list_length
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.jit import kernel
+from dagsched_env.problem.instance import Instance
 
 __all__ = [
     "HEIRS",

@@ -22,12 +22,12 @@ from aerl_trainer.policy.rollout import (
 from aerl_trainer.policy.scoring import begin, score, short_list
 from aerl_trainer.policy.weights import N_WEIGHTS, SCALE, Weights, initial_weights
 from aerl_trainer.policy.workspace import PolicyWorkspace, allocate_policy
-from dagsched_env.errors import DAGSchedError
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import N_PLACED, Floats, Ints
 from dagsched_env.kernels.state.transitions import copy_state
-from dagsched_env.schedule import Schedule
-from dagsched_env.simulator import State
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
+from dagsched_env.problem.simulator import State
 
 __all__ = ["VARIETY", "FastPolicy", "RankGroup"]
 

@@ -11,11 +11,11 @@ import numpy as np
 import safetensors.numpy
 from safetensors import SafetensorError, safe_open
 
-from aerl_trainer.encoding.features import names_of
+from aerl_trainer.policy.encoding.features import names_of
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.policy.weights import Weights
-from dagsched_env.errors import DAGSchedError, FormatError
 from dagsched_env.io.atomic import write_bytes
+from dagsched_env.problem.errors import DAGSchedError, FormatError
 
 __all__ = ["load_weights", "save_weights"]
 

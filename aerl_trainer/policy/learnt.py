@@ -7,8 +7,8 @@ one come, little by little, from the schedules that were made with it (``schedul
 import math
 
 from aerl_trainer.policy.context import PolicyContext, policy_context
-from dagsched_env.instance import Instance
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.estimates import Estimates
 
 __all__ = ["LearntContext"]

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from aerl_trainer.encoding.states import EncodedStates
 from aerl_trainer.policy.context import PolicyContext
+from aerl_trainer.policy.encoding.states import EncodedStates
 from aerl_trainer.policy.scoring import score, take_pairs
 from aerl_trainer.policy.weights import Weights
 from aerl_trainer.policy.workspace import PolicyWorkspace

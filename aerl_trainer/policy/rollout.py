@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from aerl_trainer.encoding.candidates import INSERTION
 from aerl_trainer.policy.context import PolicyContext
+from aerl_trainer.policy.encoding.candidates import INSERTION
 from aerl_trainer.policy.scoring import begin, follow, scale_of, score, short_list
 from aerl_trainer.policy.weights import (
     BIAS,

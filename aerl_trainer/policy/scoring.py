@@ -9,10 +9,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from aerl_trainer.encoding.candidates import INSERTION
-from aerl_trainer.encoding.context import EncodingContext
-from aerl_trainer.encoding.features import index_of
 from aerl_trainer.policy.context import HEIRS, PolicyContext
+from aerl_trainer.policy.encoding.candidates import INSERTION
+from aerl_trainer.policy.encoding.context import EncodingContext
+from aerl_trainer.policy.encoding.features import index_of
 from aerl_trainer.policy.weights import (
     BIAS,
     HIDDEN,

@@ -7,7 +7,7 @@ w, b, v and U, in this order. All zero but for b and U, it is the hand-made prio
 import numpy as np
 import numpy.typing as npt
 
-from aerl_trainer.encoding.features import group_size
+from aerl_trainer.policy.encoding.features import group_size
 
 __all__ = ["HIDDEN", "INITIAL_SCALE", "N_FEATURES", "N_WEIGHTS", "Weights", "initial_weights"]
 

@@ -6,11 +6,11 @@ from multiprocessing.connection import Connection
 from typing import NamedTuple
 
 from aerl_trainer.config import SearchConfig
-from aerl_trainer.encoding.evaluator import Evaluator
-from aerl_trainer.encoding.states import EncodedStates
-from aerl_trainer.records import SearchJob
-from aerl_trainer.search.shared_tree import SharedTree
-from aerl_trainer.search.worker import SearchWorker
+from aerl_trainer.policy.encoding.evaluator import Evaluator
+from aerl_trainer.policy.encoding.states import EncodedStates
+from aerl_trainer.tree.records import SearchJob
+from aerl_trainer.tree.shared_tree import SharedTree
+from aerl_trainer.tree.worker import SearchWorker
 
 __all__ = ["Actor", "Assignment", "Released"]
 

@@ -14,7 +14,7 @@ from multiprocessing.context import SpawnContext
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from dagsched_env.errors import DAGSchedError
+from dagsched_env.problem.errors import DAGSchedError
 
 __all__ = ["Child", "cause_of_death", "dismiss", "kill", "start_child"]
 

@@ -12,16 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from aerl_trainer.config import Config
-from aerl_trainer.inference.metrics import InferenceTotals
-from aerl_trainer.inference.request_slots import RequestSlots
-from aerl_trainer.inference.weights import WeightBuffer
-from aerl_trainer.nn.evaluator import weight_count
+from aerl_trainer.memory.shared_memory import BlockHandle
+from aerl_trainer.network.evaluator import weight_count
+from aerl_trainer.network.inference.metrics import InferenceTotals
+from aerl_trainer.network.inference.request_slots import RequestSlots
+from aerl_trainer.network.inference.weights import WeightBuffer
 from aerl_trainer.runtime.actor import Assignment, Released
 from aerl_trainer.runtime.children import Child, cause_of_death, dismiss, kill, start_child
 from aerl_trainer.runtime.processes import Backend, ChildSpec, run_actor, run_worker
 from aerl_trainer.runtime.watch import Watch
-from aerl_trainer.shared_memory import BlockHandle
-from dagsched_env.instance import Instance
+from dagsched_env.problem.instance import Instance
 
 __all__ = ["Crew", "News"]
 

@@ -6,15 +6,15 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from aerl_trainer import seeding
-from aerl_trainer.config import Config
+from aerl_trainer.config import Config, seeding
 from aerl_trainer.learning.experiences import group_of, make_experiences
-from aerl_trainer.nn.evaluator import TorchEvaluator
-from aerl_trainer.nn.network import Network
+from aerl_trainer.learning.records import Experience
+from aerl_trainer.network.evaluator import TorchEvaluator
+from aerl_trainer.network.network import Network
 from aerl_trainer.policy.fast import FastPolicy
-from aerl_trainer.records import Experience, SearchJob, SearchReport, TreeGroup
 from aerl_trainer.runtime.pool import Finished, PoolStats, SearchPool
-from aerl_trainer.search.trajectories import Completion, complete_by_network, sample_trajectories
+from aerl_trainer.tree.records import SearchJob, SearchReport, TreeGroup
+from aerl_trainer.tree.trajectories import Completion, complete_by_network, sample_trajectories
 
 __all__ = ["Harvest", "Harvester", "JobPool", "LocalJobs"]
 

@@ -5,14 +5,14 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from aerl_trainer.records import SearchJob
 from aerl_trainer.runtime.actor import Released
 from aerl_trainer.runtime.pool import Finished
-from aerl_trainer.search.shared_tree import SharedTree
-from aerl_trainer.search.summary import report_of
-from aerl_trainer.search.tree import TreeSize
-from dagsched_env.errors import DAGSchedError
-from dagsched_env.schedule import Schedule
+from aerl_trainer.tree.records import SearchJob
+from aerl_trainer.tree.shared_tree import SharedTree
+from aerl_trainer.tree.summary import report_of
+from aerl_trainer.tree.tree import TreeSize
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["JobSlot", "JobSlots"]
 

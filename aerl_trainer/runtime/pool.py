@@ -7,14 +7,14 @@ import numpy as np
 import numpy.typing as npt
 
 from aerl_trainer.config import Config
-from aerl_trainer.encoding.evaluator import Evaluator, PriorEvaluator
-from aerl_trainer.inference.inline import InlineEvaluator
-from aerl_trainer.inference.metrics import InferenceTotals
-from aerl_trainer.nn.evaluator import TorchEvaluator
-from aerl_trainer.nn.network import Network
-from aerl_trainer.records import SearchJob, SearchReport
-from aerl_trainer.search.alone import search_alone
-from aerl_trainer.search.shared_tree import SharedTree
+from aerl_trainer.network.evaluator import TorchEvaluator
+from aerl_trainer.network.inference.inline import InlineEvaluator
+from aerl_trainer.network.inference.metrics import InferenceTotals
+from aerl_trainer.network.network import Network
+from aerl_trainer.policy.encoding.evaluator import Evaluator, PriorEvaluator
+from aerl_trainer.tree.alone import search_alone
+from aerl_trainer.tree.records import SearchJob, SearchReport
+from aerl_trainer.tree.shared_tree import SharedTree
 
 __all__ = ["ClusterStats", "Finished", "LockstepPool", "PoolStats", "SearchPool"]
 

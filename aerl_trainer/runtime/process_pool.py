@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from aerl_trainer.config import Config
-from aerl_trainer.records import SearchJob
 from aerl_trainer.runtime.pool import Finished, PoolStats
 from aerl_trainer.runtime.processes import Backend
 from aerl_trainer.runtime.supervisor import Supervisor
+from aerl_trainer.tree.records import SearchJob
 
 __all__ = ["ProcessPool"]
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from aerl_trainer.config import InferenceConfig, NetworkConfig
-from aerl_trainer.encoding.evaluator import Evaluator, PriorEvaluator
-from aerl_trainer.inference.client import InferenceClient, WorkerGone
-from aerl_trainer.inference.request_slots import RequestSlots, RequestSlotsHandle
-from aerl_trainer.inference.weights import WeightBuffer
+from aerl_trainer.memory.shared_memory import BlockHandle
+from aerl_trainer.network.inference.client import InferenceClient, WorkerGone
+from aerl_trainer.network.inference.request_slots import RequestSlots, RequestSlotsHandle
+from aerl_trainer.network.inference.weights import WeightBuffer
+from aerl_trainer.policy.encoding.evaluator import Evaluator, PriorEvaluator
 from aerl_trainer.runtime.actor import Actor
-from aerl_trainer.search.shared_tree import SharedTree
-from aerl_trainer.shared_memory import BlockHandle
+from aerl_trainer.tree.shared_tree import SharedTree
 
 __all__ = ["Backend", "ChildSpec", "run_actor", "run_worker"]
 
@@ -65,9 +65,9 @@ def run_worker(spec: ChildSpec, worker: int, device: str, orders: "Connection[An
     running = _prepare(spec)
     import torch
 
-    from aerl_trainer.inference.worker import InferenceWorker
-    from aerl_trainer.nn.evaluator import TorchEvaluator
-    from aerl_trainer.nn.network import Network
+    from aerl_trainer.network.evaluator import TorchEvaluator
+    from aerl_trainer.network.inference.worker import InferenceWorker
+    from aerl_trainer.network.network import Network
 
     torch.set_num_threads(1)
     evaluator = TorchEvaluator(Network(spec.network), device)
@@ -101,9 +101,9 @@ def _evaluator_factory(
         return lambda tree: PriorEvaluator()
     import torch
 
-    from aerl_trainer.inference.inline import InlineEvaluator
-    from aerl_trainer.nn.evaluator import TorchEvaluator
-    from aerl_trainer.nn.network import Network
+    from aerl_trainer.network.evaluator import TorchEvaluator
+    from aerl_trainer.network.inference.inline import InlineEvaluator
+    from aerl_trainer.network.network import Network
 
     torch.set_num_threads(1)
     inline = InlineEvaluator(

@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Literal
 
 from aerl_trainer.config import Config
-from aerl_trainer.inference.backend_choice import choose_backend
-from aerl_trainer.inference.devices import resolve_devices
-from aerl_trainer.records import SearchJob
 from aerl_trainer.runtime.actor import Assignment
+from aerl_trainer.runtime.backend_choice import choose_backend
 from aerl_trainer.runtime.crew import Crew
+from aerl_trainer.runtime.devices import resolve_devices
 from aerl_trainer.runtime.errors import SearchPoolError
 from aerl_trainer.runtime.job_slots import JobSlots
 from aerl_trainer.runtime.pool import Finished
 from aerl_trainer.runtime.processes import Backend
-from aerl_trainer.search.tree import TreeSize
-from dagsched_env.schedule import Schedule
+from aerl_trainer.tree.records import SearchJob
+from aerl_trainer.tree.tree import TreeSize
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["Supervisor"]
 

@@ -14,6 +14,7 @@ In reading order:
 - ``scheduling``: ``dagsched schedule`` and ``dagsched plot``;
 - ``comparison``: ``dagsched compare``;
 - ``files``: ``dagsched generate`` and ``dagsched convert``;
+- ``warm_up``: compiles all kernels beforehand;
 - ``compilation``: ``dagsched warm-up``, and the line that says that a command compiles.
 """
 
@@ -26,8 +27,8 @@ from dagsched_env import __version__
 from dagsched_env.cli import comparison, compilation, files, inspection, scheduling
 from dagsched_env.cli.compilation import announced_compilation
 from dagsched_env.cli.terminal import leave_unread, print_any_text
-from dagsched_env.errors import DAGSchedError
 from dagsched_env.interrupts import interrupts
+from dagsched_env.problem.errors import DAGSchedError
 
 __all__ = ["main"]
 

@@ -6,7 +6,8 @@ import sys
 from collections.abc import Collection, Iterable
 from typing import TypeAlias
 
-from dagsched_env import io, plugins
+from dagsched_env import io
+from dagsched_env.sources import plugins
 
 __all__ = [
     "FILE_HELP",

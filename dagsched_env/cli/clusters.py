@@ -13,11 +13,11 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from dagsched_env.compare import Comparison, Progress, Scheduler, compare, merged
-from dagsched_env.errors import DAGSchedError, MissingExtraError
-from dagsched_env.instance import Instance
+from dagsched_env.comparison.compare import Comparison, Progress, Scheduler, compare, merged
 from dagsched_env.io.journal import Journal
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.solver import load_kernels
 
 __all__ = ["Spread", "add_cluster", "compare_each", "here", "read_cluster"]

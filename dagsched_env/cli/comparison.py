@@ -14,7 +14,7 @@ import numba
 import numpy as np
 
 import dagsched_env
-from dagsched_env import compare, suites
+from dagsched_env import suites
 from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command
 from dagsched_env.cli.clusters import add_cluster, compare_each, here, read_cluster
 from dagsched_env.cli.machines import (
@@ -34,12 +34,13 @@ from dagsched_env.cli.outputs import (
 from dagsched_env.cli.policies import POLICIES, add_checkpoint, read_policies
 from dagsched_env.cli.progress import bar
 from dagsched_env.cli.schedulers import CP_SAT, NAMES_HELP, SOLVE, add_time_limit, choose
-from dagsched_env.comparison_page import comparison_page
-from dagsched_env.errors import DAGSchedError
-from dagsched_env.instance import Instance
+from dagsched_env.comparison import compare
+from dagsched_env.comparison.page import comparison_page
 from dagsched_env.io.atomic import write_text
 from dagsched_env.io.journal import Journal, digest
-from dagsched_env.render.comparison import save_comparison
+from dagsched_env.pictures.comparison import save_comparison
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
 from dagsched_env.schedulers import CONSTRUCTIVE, SCHEDULERS
 from dagsched_env.solver import load_for, load_kernels
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from numba.core import event
 
 from dagsched_env.cli.arguments import Commands, add_command
-from dagsched_env.warm_up import warm_up
+from dagsched_env.cli.warm_up import warm_up
 
 __all__ = ["add_commands", "announce", "announced_compilation"]
 

@@ -5,15 +5,16 @@ import inspect
 
 import numpy as np
 
-from dagsched_env import io, plugins, specs
+from dagsched_env import io
 from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command, say_hidden, seed
 from dagsched_env.cli.inspection import read_schedule
 from dagsched_env.cli.machines import add_machines, machine_flags, read_problem
 from dagsched_env.cli.outputs import check_instance_output
-from dagsched_env.errors import DAGSchedError
 from dagsched_env.generators import GENERATORS
 from dagsched_env.io.formats import READABLE, WRITABLE
-from dagsched_env.platforms import PLATFORMS
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.platforms import PLATFORMS
+from dagsched_env.sources import plugins, specs
 
 __all__ = ["add_commands"]
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command
 from dagsched_env.cli.machines import add_machines, machine_flags, read_problem
-from dagsched_env.instance import Instance
 from dagsched_env.io.source import Source, named
 from dagsched_env.kernels.graph.csr import depths
-from dagsched_env.render.labels import one_line
-from dagsched_env.schedule import Schedule
+from dagsched_env.pictures.labels import one_line
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["add_commands", "read_schedule"]
 

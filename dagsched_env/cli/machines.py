@@ -14,8 +14,6 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from dagsched_env import io
-from dagsched_env.errors import MachinesAssumedWarning
-from dagsched_env.instance import Instance
 from dagsched_env.io.machine_options import (
     DEFAULT_KIND,
     DEFAULT_SEED,
@@ -25,7 +23,9 @@ from dagsched_env.io.machine_options import (
     MachineOptions,
 )
 from dagsched_env.io.problems import assumed, assumption
-from dagsched_env.platforms import ccr
+from dagsched_env.problem.errors import MachinesAssumedWarning
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.platforms import ccr
 
 __all__ = [
     "MachineFlags",

@@ -6,9 +6,9 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from dagsched_env import io
-from dagsched_env.errors import DAGSchedError
-from dagsched_env.render.canvas import SUFFIXES as PICTURES
-from dagsched_env.render.canvas import require_matplotlib
+from dagsched_env.pictures.canvas import SUFFIXES as PICTURES
+from dagsched_env.pictures.canvas import require_matplotlib
+from dagsched_env.problem.errors import DAGSchedError
 
 __all__ = [
     "CHARTS",

@@ -10,9 +10,9 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from dagsched_env.cli.arguments import positive
-from dagsched_env.compare import Scheduler
-from dagsched_env.errors import DAGSchedError, MissingExtraError
-from dagsched_env.instance import Instance
+from dagsched_env.comparison.compare import Scheduler
+from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
+from dagsched_env.problem.instance import Instance
 
 __all__ = ["POLICIES", "add_checkpoint", "read_policies"]
 

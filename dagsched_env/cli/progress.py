@@ -4,8 +4,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dagsched_env.compare import Progress
-from dagsched_env.render.labels import one_line
+from dagsched_env.comparison.compare import Progress
+from dagsched_env.pictures.labels import one_line
 from dagsched_env.solver import Callback, Finding
 
 __all__ = ["bar", "live"]

@@ -8,16 +8,17 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from dagsched_env import exact, plugins, solver
+from dagsched_env import exact, solver
 from dagsched_env.cli.arguments import positive_seconds, say_hidden
 from dagsched_env.cli.policies import POLICIES
-from dagsched_env.compare import Scheduler
-from dagsched_env.errors import DAGSchedError
-from dagsched_env.instance import Instance
-from dagsched_env.render.labels import one_line
-from dagsched_env.schedule import Schedule
+from dagsched_env.comparison.compare import Scheduler
+from dagsched_env.pictures.labels import one_line
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers import SCHEDULERS, SEARCHERS
 from dagsched_env.solver import Callback
+from dagsched_env.sources import plugins
 
 __all__ = ["CP_SAT", "Interrupted", "NAMES", "NAMES_HELP", "SOLVE", "add_time_limit", "choose"]
 

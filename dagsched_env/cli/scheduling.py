@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Mapping
 from contextlib import nullcontext
 
-from dagsched_env import render
+from dagsched_env import pictures
 from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command
 from dagsched_env.cli.inspection import read_schedule
 from dagsched_env.cli.machines import add_machines, machine_flags, read_problem
@@ -20,10 +20,10 @@ from dagsched_env.cli.schedulers import (
     add_time_limit,
     choose,
 )
-from dagsched_env.errors import InvalidScheduleError
-from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_text
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.errors import InvalidScheduleError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers import SCHEDULERS
 from dagsched_env.solver.result import OPTIMALITY_TOLERANCE
 
@@ -113,7 +113,7 @@ def _schedule(arguments: argparse.Namespace) -> None:
         write_text(arguments.out, schedules[best].to_json(instance) + "\n")
         print(f"wrote {arguments.out} ({best})")
     if arguments.gantt:
-        print(f"wrote {render.save(schedules[best], arguments.gantt, instance)} ({best})")
+        print(f"wrote {pictures.save(schedules[best], arguments.gantt, instance)} ({best})")
     if interrupted:
         raise KeyboardInterrupt
 
@@ -142,4 +142,4 @@ def _plot(arguments: argparse.Namespace) -> None:
     instance, _ = read_problem(arguments.instance, machine_flags(arguments))
     schedules = [read_schedule(file, instance) for file in arguments.schedules]
     chosen = schedules or SCHEDULERS[DEFAULT](instance)
-    print(f"wrote {render.save(chosen, arguments.out, instance)}")
+    print(f"wrote {pictures.save(chosen, arguments.out, instance)}")

@@ -15,14 +15,14 @@ from functools import cache
 
 import numpy as np
 
-from dagsched_env.bounds import lower_bounds
-from dagsched_env.errors import DAGSchedError, MissingExtraError
 from dagsched_env.exact.grid import choose_grid
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Floats
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.bounds import lower_bounds
+from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
+from dagsched_env.problem.simulator import replay
 from dagsched_env.schedulers import best_of_portfolio
-from dagsched_env.simulator import replay
 
 __all__ = ["ExactResult", "solve"]
 

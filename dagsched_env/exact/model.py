@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from ortools.sat.python import cp_model
 
-from dagsched_env.bounds import heads, tails
 from dagsched_env.exact.grid import Grid
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Ints
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.bounds import heads, tails
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["Model"]
 

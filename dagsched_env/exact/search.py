@@ -10,8 +10,8 @@ from ortools.sat.python import cp_model
 
 from dagsched_env.exact.grid import Grid
 from dagsched_env.exact.model import Model
-from dagsched_env.instance import Instance
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["Limits", "search"]
 

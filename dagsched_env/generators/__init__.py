@@ -1,7 +1,7 @@
 """Random instance families: callables ``rng -> Instance`` that state their largest sizes.
 
 Most are a ``GraphFamily``: they draw a task graph and put it on a platform of
-``dagsched_env.platforms``, given as ``platform=``. ``GENERATORS`` has all families by name.
+``dagsched_env.problem.platforms``, given as ``platform=``. ``GENERATORS`` has all families by name.
 
 In reading order:
 
@@ -55,7 +55,7 @@ from dagsched_env.generators.stencil import StencilGenerator
 from dagsched_env.generators.topcuoglu import TopcuogluGenerator, TopcuogluGraphGenerator
 from dagsched_env.generators.toy import ToyGenerator
 from dagsched_env.generators.trees import InTreeGenerator, OutTreeGenerator
-from dagsched_env.instance import Instance
+from dagsched_env.problem.instance import Instance
 
 __all__ = [
     "ChainsGenerator",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dagsched_env.generators.family import GraphFamily, complete, random_weights
-from dagsched_env.parameters import (
+from dagsched_env.problem.parameters import (
     Choices,
     Range,
     as_range,
@@ -15,7 +15,7 @@ from dagsched_env.parameters import (
     draw_choice,
     draw_range,
 )
-from dagsched_env.workflow import Workflow
+from dagsched_env.problem.workflow import Workflow
 
 __all__ = ["ErdosRenyiGenerator"]
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dagsched_env.errors import DAGSchedError
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Floats
-from dagsched_env.platforms import PlatformModel, Unrelated
-from dagsched_env.workflow import Workflow
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.platforms import PlatformModel, Unrelated
+from dagsched_env.problem.workflow import Workflow
 
 __all__ = ["MEAN_COST", "GraphFamily", "complete", "random_weights", "workflow"]
 
@@ -26,12 +26,12 @@ class GraphFamily(ABC):
     """
 
     platform: PlatformModel = field(default=Unrelated())
-    """Draws the processors; a family of ``dagsched_env.platforms``, or your own."""
+    """Draws the processors; a family of ``dagsched_env.problem.platforms``, or your own."""
 
     def __post_init__(self) -> None:
         if not callable(self.platform) or not hasattr(self.platform, "max_processors"):
             raise DAGSchedError(
-                f"platform is {self.platform!r}: give one of dagsched_env.platforms"
+                f"platform is {self.platform!r}: give one of dagsched_env.problem.platforms"
             )
 
     @property

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dagsched_env.errors import DAGSchedError
 from dagsched_env.generators.family import MEAN_COST, GraphFamily, workflow
-from dagsched_env.parameters import as_choices, check_choices, draw_choice
-from dagsched_env.workflow import Workflow
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.parameters import as_choices, check_choices, draw_choice
+from dagsched_env.problem.workflow import Workflow
 
 __all__ = ["FFTGenerator"]
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dagsched_env.errors import DAGSchedError, MissingExtraError
-from dagsched_env.instance import Instance
-from dagsched_env.parameters import Range, as_range, check_range, draw_range
+from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.parameters import Range, as_range, check_range, draw_range
 
 __all__ = ["JobShopGenerator", "Operation", "benchmark", "chains"]
 

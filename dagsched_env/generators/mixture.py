@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from dagsched_env.errors import DAGSchedError
-from dagsched_env.instance import Instance
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
 
 __all__ = ["Mixture"]
 

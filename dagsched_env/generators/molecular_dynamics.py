@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dagsched_env.generators.family import GraphFamily, random_weights
-from dagsched_env.workflow import Workflow
+from dagsched_env.problem.workflow import Workflow
 
 __all__ = ["MolecularDynamicsGenerator"]
 

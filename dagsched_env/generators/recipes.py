@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from dagsched_env.errors import DAGSchedError, MissingExtraError
 from dagsched_env.generators.family import GraphFamily, complete
-from dagsched_env.parameters import Range, as_range, check_range, draw_range
-from dagsched_env.workflow import Workflow
+from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
+from dagsched_env.problem.parameters import Range, as_range, check_range, draw_range
+from dagsched_env.problem.workflow import Workflow
 
 __all__ = ["RECIPES", "RecipeGenerator"]
 

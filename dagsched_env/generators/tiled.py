@@ -13,8 +13,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from dagsched_env.generators.family import GraphFamily, workflow
-from dagsched_env.parameters import Range, as_range, check_range, draw_range
-from dagsched_env.workflow import Workflow
+from dagsched_env.problem.parameters import Range, as_range, check_range, draw_range
+from dagsched_env.problem.workflow import Workflow
 
 __all__ = ["Kernel", "TiledFamily"]
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dagsched_env.generators.family import MEAN_COST, GraphFamily, complete, random_weights
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Floats, Ints
-from dagsched_env.parameters import (
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.parameters import (
     Choices,
     Range,
     WholeChoices,
@@ -22,7 +22,7 @@ from dagsched_env.parameters import (
     draw_choice,
     draw_range,
 )
-from dagsched_env.workflow import Workflow
+from dagsched_env.problem.workflow import Workflow
 
 __all__ = ["TopcuogluGenerator", "TopcuogluGraphGenerator"]
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dagsched_env.errors import DAGSchedError
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Floats, Ints
-from dagsched_env.parameters import (
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.parameters import (
     Choices,
     Range,
     WholeChoices,
@@ -19,7 +19,7 @@ from dagsched_env.parameters import (
     draw_choice,
     draw_range,
 )
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["ToyGenerator"]
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dagsched_env.generators.family import GraphFamily, random_weights
-from dagsched_env.parameters import Range, as_range, check_range, draw_range
-from dagsched_env.workflow import Workflow
+from dagsched_env.problem.parameters import Range, as_range, check_range, draw_range
+from dagsched_env.problem.workflow import Workflow
 
 __all__ = ["InTreeGenerator", "OutTreeGenerator"]
 

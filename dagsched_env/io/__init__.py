@@ -63,9 +63,6 @@ import os
 from os import PathLike
 from pathlib import Path
 
-from dagsched_env.errors import DAGSchedError
-from dagsched_env.expected import expect
-from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import write_folder, write_text
 from dagsched_env.io.csv_trio import FILES
 from dagsched_env.io.formats import FORMATS, WRITABLE, Format, by_suffix
@@ -89,8 +86,11 @@ from dagsched_env.io.recognise import check_name
 from dagsched_env.io.source import named
 from dagsched_env.io.spreadsheets import with_quoted_names
 from dagsched_env.io.traces import BUNDLED, bundled
-from dagsched_env.platforms import Platform, RandomPlatform
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.expected import expect
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.platforms import Platform, RandomPlatform
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = [
     "BUNDLED",

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 
-from dagsched_env.errors import DAGSchedError
+from dagsched_env.problem.errors import DAGSchedError
 
 __all__ = ["naming", "remove_leftovers", "write_bytes", "write_folder", "write_new", "write_text"]
 

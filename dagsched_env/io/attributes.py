@@ -15,12 +15,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from dagsched_env.errors import DAGSchedError, FormatError
-from dagsched_env.instance import Instance
 from dagsched_env.io.numbers import FINITE, LARGEST, amount, check_processors, cost, number_text
 from dagsched_env.kernels.arrays import Floats
-from dagsched_env.schedule import Schedule
-from dagsched_env.workflow import Workflow
+from dagsched_env.problem.errors import DAGSchedError, FormatError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
+from dagsched_env.problem.workflow import Workflow
 
 __all__ = [
     "Attributes",

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from dagsched_env.errors import FormatError
 from dagsched_env.io.source import decoded, named
+from dagsched_env.problem.errors import FormatError
 
 __all__ = ["Row", "positions", "read_file", "read_table"]
 

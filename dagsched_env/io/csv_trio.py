@@ -27,13 +27,13 @@ from pathlib import Path
 
 import numpy as np
 
-from dagsched_env.errors import DAGSchedError, FormatError
-from dagsched_env.instance import Instance
 from dagsched_env.io.attributes import check_names
 from dagsched_env.io.csv_table import positions, read_file
 from dagsched_env.io.numbers import FINITE, amount, check_processors, cost, number_text
 from dagsched_env.kernels.arrays import Floats
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.errors import DAGSchedError, FormatError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["COMMUNICATION", "COMPUTATION", "FILES", "LINKS", "dump", "parse"]
 

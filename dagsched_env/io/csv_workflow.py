@@ -23,12 +23,12 @@ from pathlib import Path
 
 import numpy as np
 
-from dagsched_env.errors import FormatError
 from dagsched_env.io.csv_table import Row, positions, read_file, read_table
 from dagsched_env.io.csv_trio import COMMUNICATION, COMPUTATION, LINKS
 from dagsched_env.io.numbers import amount
 from dagsched_env.io.source import Source
-from dagsched_env.workflow import Workflow
+from dagsched_env.problem.errors import FormatError
+from dagsched_env.problem.workflow import Workflow
 
 __all__ = ["TASKS", "edge_table", "parse", "recognises"]
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dagsched_env.errors import FormatError
 from dagsched_env.io.numbers import amount
 from dagsched_env.io.transfers import transfers
 from dagsched_env.io.xml_tree import attribute, children, local_name
-from dagsched_env.workflow import Workflow
+from dagsched_env.problem.errors import FormatError
+from dagsched_env.problem.workflow import Workflow
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

@@ -8,7 +8,6 @@ node of the right one. Ports, as in ``a:n -> b:s``, are ignored. Undirected edge
 # pydot 4, which builds on pyparsing, is not used: it takes 1.3 ms for each statement, exponential
 # time for a row of open braces, and prints its errors.
 
-from dagsched_env.instance import Instance
 from dagsched_env.io.attributes import (
     Attributes,
     check_names,
@@ -18,8 +17,9 @@ from dagsched_env.io.attributes import (
     node_attributes,
 )
 from dagsched_env.io.dot_syntax import parse_digraph
-from dagsched_env.schedule import Schedule
-from dagsched_env.workflow import Workflow
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
+from dagsched_env.problem.workflow import Workflow
 
 __all__ = ["dump", "parse"]
 

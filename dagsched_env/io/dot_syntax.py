@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
-from dagsched_env.errors import FormatError
 from dagsched_env.io.attributes import WEIGHTS, Attributes
+from dagsched_env.problem.errors import FormatError
 
 __all__ = ["Digraph", "parse_digraph", "starts_like_dot"]
 

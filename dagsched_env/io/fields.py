@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from dagsched_env.errors import FormatError
 from dagsched_env.io.numbers import LARGEST
+from dagsched_env.problem.errors import FormatError
 
 __all__ = ["entries", "get", "get_amount", "get_text", "index_of", "record_of", "texts"]
 

@@ -7,10 +7,10 @@ them the number of machines that can run it, followed by so many pairs of machin
 are numbered from 1, or from 0 if the file mentions machine 0.
 """
 
-from dagsched_env.errors import FormatError
 from dagsched_env.generators.job_shop import chains
-from dagsched_env.instance import Instance
 from dagsched_env.io.numbers import MOST_MACHINES, amount, check_processors, lines, whole
+from dagsched_env.problem.errors import FormatError
+from dagsched_env.problem.instance import Instance
 
 __all__ = ["parse"]
 

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from dagsched_env.instance import Instance
 from dagsched_env.io import (
     chrome_trace,
     csv_trio,
@@ -20,8 +19,9 @@ from dagsched_env.io import (
     wfformat_dump,
 )
 from dagsched_env.io.source import Source
-from dagsched_env.schedule import Schedule
-from dagsched_env.workflow import Workflow
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
+from dagsched_env.problem.workflow import Workflow
 
 __all__ = ["FORMATS", "READABLE", "WRITABLE", "Format", "by_suffix"]
 

@@ -7,8 +7,6 @@ repeated nodes and edges and makes nodes for unknown ids without an error.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dagsched_env.errors import FormatError
-from dagsched_env.instance import Instance
 from dagsched_env.io.attributes import (
     WEIGHTS,
     Attributes,
@@ -19,8 +17,10 @@ from dagsched_env.io.attributes import (
     node_attributes,
 )
 from dagsched_env.io.xml_tree import attribute, children, local_name
-from dagsched_env.schedule import Schedule
-from dagsched_env.workflow import Workflow
+from dagsched_env.problem.errors import FormatError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
+from dagsched_env.problem.workflow import Workflow
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

@@ -8,10 +8,10 @@ job. Lines that do not start with a digit, such as titles and rules, are skipped
 comment.
 """
 
-from dagsched_env.errors import FormatError
 from dagsched_env.generators.job_shop import Operation, chains
-from dagsched_env.instance import Instance
 from dagsched_env.io.numbers import MOST_MACHINES, amount, check_processors, lines, whole
+from dagsched_env.problem.errors import FormatError
+from dagsched_env.problem.instance import Instance
 
 __all__ = ["parse"]
 

@@ -5,8 +5,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import naming
+from dagsched_env.problem.instance import Instance
 
 __all__ = ["Journal", "digest"]
 

@@ -39,12 +39,12 @@ from typing import Any
 
 import numpy as np
 
-from dagsched_env.errors import FormatError
 from dagsched_env.io import rate
 from dagsched_env.io.fields import get_text, index_of, record_of, texts
 from dagsched_env.io.numbers import LARGEST, check_processors
 from dagsched_env.io.source import Source, named
-from dagsched_env.platforms import Platform
+from dagsched_env.problem.errors import FormatError
+from dagsched_env.problem.platforms import Platform
 
 __all__ = ["Machines", "load", "parse", "recognises"]
 

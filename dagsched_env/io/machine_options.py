@@ -15,13 +15,13 @@ from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
-from dagsched_env.errors import DAGSchedError
-from dagsched_env.instance import Instance
 from dagsched_env.io import machine_file, rate
 from dagsched_env.io.numbers import LARGEST, MOST_MACHINES
-from dagsched_env.platforms import PLATFORMS, Platform, ccr
-from dagsched_env.platforms.altered import altered, rescaled
-from dagsched_env.workflow import Workflow
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.platforms import PLATFORMS, Platform, ccr
+from dagsched_env.problem.platforms.altered import altered, rescaled
+from dagsched_env.problem.workflow import Workflow
 
 __all__ = [
     "DEFAULT_KIND",

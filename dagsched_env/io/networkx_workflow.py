@@ -8,9 +8,9 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from dagsched_env.errors import FormatError
 from dagsched_env.io.numbers import LARGEST
-from dagsched_env.workflow import Workflow
+from dagsched_env.problem.errors import FormatError
+from dagsched_env.problem.workflow import Workflow
 
 __all__ = ["workflow_from_networkx"]
 

@@ -3,7 +3,7 @@
 import math
 import sys
 
-from dagsched_env.errors import FormatError
+from dagsched_env.problem.errors import FormatError
 
 __all__ = [
     "FINITE",

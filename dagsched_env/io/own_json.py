@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from dagsched_env.instance import JSON_FORMAT, Instance
 from dagsched_env.io.numbers import check_processors
+from dagsched_env.problem.instance import JSON_FORMAT, Instance
 
 __all__ = ["dump", "parse", "recognises"]
 

@@ -10,8 +10,6 @@ from os import PathLike
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from dagsched_env.errors import DAGSchedError, FormatError, MachinesAssumedWarning
-from dagsched_env.instance import Instance
 from dagsched_env.io import csv_workflow, machine_file
 from dagsched_env.io.csv_trio import COMPUTATION
 from dagsched_env.io.formats import FORMATS, READABLE, by_suffix
@@ -19,8 +17,10 @@ from dagsched_env.io.machine_options import IN_MACHINE_FILE, MachineOptions
 from dagsched_env.io.recognise import check_name, recognise
 from dagsched_env.io.source import Source, named
 from dagsched_env.io.traces import BUNDLED, bundled
-from dagsched_env.schedule import JSON_FORMAT
-from dagsched_env.workflow import Workflow
+from dagsched_env.problem.errors import DAGSchedError, FormatError, MachinesAssumedWarning
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import JSON_FORMAT
+from dagsched_env.problem.workflow import Workflow
 
 __all__ = [
     "Equips",

@@ -2,14 +2,14 @@
 
 from collections.abc import Collection
 
-from dagsched_env.errors import DAGSchedError, FormatError
 from dagsched_env.io import csv_workflow, machine_file, own_json, wfformat
 from dagsched_env.io.dot_syntax import starts_like_dot
 from dagsched_env.io.formats import FORMATS, READABLE, by_suffix
 from dagsched_env.io.numbers import lines
 from dagsched_env.io.source import Source
 from dagsched_env.io.xml_tree import local_name
-from dagsched_env.schedule import JSON_FORMAT as SCHEDULE
+from dagsched_env.problem.errors import DAGSchedError, FormatError
+from dagsched_env.problem.schedule import JSON_FORMAT as SCHEDULE
 
 __all__ = ["check_name", "recognise"]
 

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dagsched_env.errors import DAGSchedError, FormatError, MissingExtraError
+from dagsched_env.problem.errors import DAGSchedError, FormatError, MissingExtraError
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

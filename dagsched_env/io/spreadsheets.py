@@ -7,7 +7,7 @@ not seen, and may be dropped by who reads the cell.
 
 import re
 
-from dagsched_env.instance import Instance
+from dagsched_env.problem.instance import Instance
 
 __all__ = ["quoted", "with_quoted_names"]
 

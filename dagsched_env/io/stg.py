@@ -8,9 +8,9 @@ dummies at entry and exit. Then there is a line for each task, dummies included:
 
 import numpy as np
 
-from dagsched_env.errors import FormatError
 from dagsched_env.io.numbers import amount, lines, whole
-from dagsched_env.workflow import Workflow
+from dagsched_env.problem.errors import FormatError
+from dagsched_env.problem.workflow import Workflow
 
 __all__ = ["parse"]
 

@@ -3,7 +3,7 @@
 from importlib.resources import files
 from pathlib import Path
 
-from dagsched_env.errors import DAGSchedError
+from dagsched_env.problem.errors import DAGSchedError
 
 __all__ = ["BUNDLED", "bundled"]
 

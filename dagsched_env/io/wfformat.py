@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from dagsched_env.errors import FormatError
 from dagsched_env.io.fields import entries, get, get_amount, index_of, record_of, texts
 from dagsched_env.io.transfers import transfers
 from dagsched_env.io.wfformat_14 import parse_14
 from dagsched_env.kernels.arrays import Floats
-from dagsched_env.workflow import Workflow
+from dagsched_env.problem.errors import FormatError
+from dagsched_env.problem.workflow import Workflow
 
 __all__ = ["parse", "recognises"]
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from dagsched_env.errors import FormatError
 from dagsched_env.io.fields import entries, get_amount, get_text, index_of, texts
 from dagsched_env.io.transfers import transfers
-from dagsched_env.workflow import Workflow
+from dagsched_env.problem.errors import FormatError
+from dagsched_env.problem.workflow import Workflow
 
 __all__ = ["parse_14"]
 

@@ -10,9 +10,9 @@ import json
 import re
 from typing import Any
 
-from dagsched_env.errors import FormatError
-from dagsched_env.instance import Instance
 from dagsched_env.io import own_json
+from dagsched_env.problem.errors import FormatError
+from dagsched_env.problem.instance import Instance
 
 __all__ = ["dump", "embedded"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dagsched_env.errors import FormatError
+from dagsched_env.problem.errors import FormatError
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

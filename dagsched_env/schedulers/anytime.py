@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dagsched_env.errors import DAGSchedError
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Ints
 from dagsched_env.kernels.schedules import decoding
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.heft import heft
 from dagsched_env.schedulers.peft import peft
 

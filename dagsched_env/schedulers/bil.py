@@ -3,9 +3,9 @@
 Oh, Ha 1996, "A static scheduling heuristic for heterogeneous processors", Euro-Par, LNCS 1124.
 """
 
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.lists import selection
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["bil"]
 

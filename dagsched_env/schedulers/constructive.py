@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.bil import bil
 from dagsched_env.schedulers.cpop import cpop
 from dagsched_env.schedulers.dls import dls

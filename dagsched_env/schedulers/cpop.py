@@ -6,11 +6,11 @@ heterogeneous computing", IEEE TPDS 13(3), fig. 5.
 
 import numpy as np
 
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Ints
 from dagsched_env.kernels.graph.ranks import RANK_TOLERANCE
 from dagsched_env.kernels.lists import fixed_order, orders
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["cpop"]
 

@@ -8,12 +8,12 @@ from typing import Literal
 
 import numpy as np
 
-from dagsched_env.errors import DAGSchedError
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Floats
 from dagsched_env.kernels.graph import ranks
 from dagsched_env.kernels.lists import selection
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["dls"]
 

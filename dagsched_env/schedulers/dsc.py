@@ -6,11 +6,11 @@ balancing, and tasks are ordered by level, as in Wang, Sinnen 2018, "List-schedu
 cluster-scheduling", IEEE TPDS 29(8), also for identical processors.
 """
 
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.graph import ranks
 from dagsched_env.kernels.lists import clustering, mapping
 from dagsched_env.kernels.schedules import decoding
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["dsc"]
 

@@ -6,8 +6,8 @@ tasks onto heterogeneous distributed computing systems", JPDC 61(6), sec. 3.
 
 from dataclasses import replace
 
-from dagsched_env.instance import Instance
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.max_min import max_min
 from dagsched_env.schedulers.min_min import min_min
 

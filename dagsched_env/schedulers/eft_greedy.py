@@ -1,8 +1,8 @@
 """The simplest list scheduler: topological order, earliest finish time."""
 
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.lists import fixed_order
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["eft_greedy"]
 

@@ -8,10 +8,10 @@ import math
 
 import numpy as np
 
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Floats
 from dagsched_env.kernels.lists import iterated
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["Estimates"]
 

@@ -6,10 +6,10 @@ communication times", SIAM J. Computing 18(2), for identical processors.
 
 import numpy as np
 
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.graph import ranks
 from dagsched_env.kernels.lists import orders, selection
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["etf"]
 

@@ -5,10 +5,10 @@ The baseline of speedup figures, e.g. sec. 5.1 of Topcuoglu, Hariri, Wu 2002, IE
 
 import numpy as np
 
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.lists import mapping
 from dagsched_env.kernels.schedules import decoding
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["fastest_node"]
 

@@ -5,14 +5,14 @@ The operators are those of ``kernels.schedules.crossover``.
 
 import numpy as np
 
-from dagsched_env.errors import DAGSchedError
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Placements
 from dagsched_env.kernels.graph import eligibility
 from dagsched_env.kernels.lists import placements
 from dagsched_env.kernels.schedules import crossover
 from dagsched_env.kernels.schedules.crossover import Population
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.anytime import (
     DECODINGS,
     Budget,

@@ -4,10 +4,10 @@ Hagras, Janeček 2003, "A simple scheduling heuristic for heterogeneous computin
 International Symposium on Parallel and Distributed Computing (ISPDC).
 """
 
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.graph import ranks
 from dagsched_env.kernels.lists import fixed_order, orders
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["hcpt"]
 

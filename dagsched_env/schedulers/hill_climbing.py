@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from dagsched_env.instance import Instance
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.anytime import (
     MOVES,
     Budget,

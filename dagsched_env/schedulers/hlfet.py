@@ -4,10 +4,10 @@ Adam, Chandy, Dickson 1974, "A comparison of list schedules for parallel process
 Communications of the ACM 17(12).
 """
 
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.graph import ranks
 from dagsched_env.kernels.lists import fixed_order
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["hlfet"]
 

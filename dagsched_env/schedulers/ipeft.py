@@ -7,10 +7,10 @@ critical node cost table and pessimistic cost table", Concurrency and Computatio
 import numpy as np
 import numpy.typing as npt
 
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.graph import cost_tables, ranks
 from dagsched_env.kernels.lists import fixed_order, orders
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["ipeft"]
 

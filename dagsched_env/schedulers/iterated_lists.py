@@ -10,10 +10,10 @@ import math
 
 import numpy as np
 
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.graph import cost_tables
 from dagsched_env.kernels.lists import iterated
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.anytime import (
     DECODINGS,
     Budget,

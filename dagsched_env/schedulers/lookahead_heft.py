@@ -6,9 +6,9 @@ heterogeneous earliest finish time algorithm", Euromicro PDP, sec. 3.
 
 import numpy as np
 
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.lists import lookahead, orders
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["lookahead_heft"]
 

@@ -8,9 +8,9 @@ workflow-based applications in grids", CCGrid.
 
 import numpy as np
 
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.lists import selection
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["max_min"]
 

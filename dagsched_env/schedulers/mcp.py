@@ -6,10 +6,10 @@ lists as in Kwok, Ahmad 1996, "Dynamic critical-path scheduling", IEEE TPDS 7(5)
 
 import numpy as np
 
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Ints
 from dagsched_env.kernels.lists import fixed_order, orders
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["mcp"]
 

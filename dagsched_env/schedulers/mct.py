@@ -5,9 +5,9 @@ independent of sizable variances in run-time predictions", HCW (there "fast gree
 2001, JPDC 61(6), sec. 3.
 """
 
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.lists import fixed_order
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["mct"]
 

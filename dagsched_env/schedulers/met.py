@@ -7,10 +7,10 @@ Braun et al. 2001, JPDC 61(6), sec. 3.
 
 import numpy as np
 
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.graph.ranks import RANK_TOLERANCE
 from dagsched_env.kernels.schedules import decoding
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["met"]
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Floats, Ints
 from dagsched_env.kernels.lists import noisy
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.anytime import (
     DECODINGS,
     Budget,

@@ -5,9 +5,9 @@ independent of sizable variances in run-time predictions", HCW; Braun et al. 200
 sec. 3.
 """
 
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.lists import selection
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["olb"]
 

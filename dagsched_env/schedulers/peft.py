@@ -4,10 +4,10 @@ Arabnejad, Barbosa 2014, "List scheduling algorithm for heterogeneous systems by
 table", IEEE TPDS 25(3), algorithm 1.
 """
 
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.graph import cost_tables, ranks
 from dagsched_env.kernels.lists import fixed_order, orders
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["peft"]
 

@@ -7,10 +7,10 @@ Thambidurai, Mahilmannan 2005, ISPDC.
 
 import numpy as np
 
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.graph.csr import depths
 from dagsched_env.kernels.lists import fixed_order, orders
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["pets"]
 

@@ -4,10 +4,10 @@ Djigal, Feng, Lu 2019, "Task scheduling for heterogeneous computing using a pred
 Workshops of the 48th International Conference on Parallel Processing (ICPP), article 25.
 """
 
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.graph import cost_tables, ranks
 from dagsched_env.kernels.lists import fixed_order, orders
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["ppts"]
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from dagsched_env.instance import Instance
-from dagsched_env.schedule import Schedule
-from dagsched_env.simulator import State
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
+from dagsched_env.problem.simulator import State
 
 __all__ = ["random_order"]
 

@@ -7,9 +7,9 @@ et al. 2000, "Heuristics for scheduling parameter sweep applications in grid env
 
 import numpy as np
 
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.lists import selection
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["sufferage"]
 

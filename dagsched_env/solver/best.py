@@ -6,9 +6,9 @@ import threading
 import time
 from typing import Any
 
-from dagsched_env.errors import DAGSchedError
-from dagsched_env.instance import Instance
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.anytime import check_positive
 from dagsched_env.solver.result import OPTIMALITY_TOLERANCE, Callback, Finding
 

@@ -9,11 +9,11 @@ import math
 
 import numpy as np
 
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.graph import ranks
 from dagsched_env.kernels.lists import chains, mapping, orders
 from dagsched_env.kernels.schedules import decoding
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.noisy_heft import default_sigma
 
 __all__ = ["draw_chains"]

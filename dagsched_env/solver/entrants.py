@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.anytime import DECODINGS, MOVES, Budget, Incumbent, execution_order
 from dagsched_env.schedulers.genetic import Evolution
 from dagsched_env.schedulers.noisy_heft import default_sigma, draw_lists

@@ -12,9 +12,9 @@ from functools import cache
 import numpy as np
 
 from dagsched_env import exact
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Floats
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.solver.best import Best
 
 __all__ = ["CpSatTurns", "load_cp_sat", "may_prove", "orders_only", "run_cp_sat"]

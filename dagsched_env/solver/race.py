@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.anytime import MOVES, Budget, Incumbent, execution_order
 from dagsched_env.schedulers.iterated_lists import ListSeries
 from dagsched_env.schedulers.simulated_annealing import Cooling, MoveRules

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["OPTIMALITY_TOLERANCE", "Callback", "Finding", "SolveResult"]
 

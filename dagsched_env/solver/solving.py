@@ -6,11 +6,11 @@ from functools import cache
 
 import numpy as np
 
-from dagsched_env.bounds import lower_bounds
-from dagsched_env.expected import expect
-from dagsched_env.instance import Instance
 from dagsched_env.interrupts import interrupts
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.bounds import lower_bounds
+from dagsched_env.problem.expected import expect
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.anytime import MOVES, check_count, check_positive, generator
 from dagsched_env.solver.best import Best
 from dagsched_env.solver.lists import run_list_schedulers

@@ -33,8 +33,8 @@ from importlib.resources import files
 import numpy as np
 
 from dagsched_env import io
-from dagsched_env.errors import DAGSchedError
-from dagsched_env.instance import Instance
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
 from dagsched_env.suites import fixed
 from dagsched_env.suites.fixed import HELDOUT_BETA, HELDOUT_CCR
 from dagsched_env.suites.recipes import Recipes

@@ -22,8 +22,8 @@ from dagsched_env.generators import (
     QRGenerator,
     TopcuogluGenerator,
 )
-from dagsched_env.instance import Instance
-from dagsched_env.platforms import Unrelated
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.platforms import Unrelated
 from dagsched_env.suites.recipes import Recipes
 from dagsched_env.suites.splits import BETA, CCR, PROCESSORS
 

@@ -8,8 +8,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from dagsched_env.errors import FormatError
 from dagsched_env.io.fields import get, get_amount, get_text, record_of
+from dagsched_env.problem.errors import FormatError
 
 __all__ = ["PROOF_TOLERANCE", "Reference", "dump", "parse", "published_references"]
 

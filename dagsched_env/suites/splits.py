@@ -24,8 +24,8 @@ from dagsched_env.generators import (
     StencilGenerator,
     TopcuogluGraphGenerator,
 )
-from dagsched_env.instance import Instance
-from dagsched_env.platforms import Unrelated
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.platforms import Unrelated
 from dagsched_env.suites.recipes import Recipes
 
 __all__ = ["BETA", "CCR", "FAMILIES", "PROCESSORS", "TASKS", "Cell", "split"]

@@ -1,8 +1,8 @@
 """The error of all checks, and the two ways to raise it."""
 
-from dagsched_env.errors import DAGSchedError
-from dagsched_env.instance import Instance
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["ConformanceError", "require", "validate"]
 

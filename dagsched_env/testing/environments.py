@@ -8,8 +8,8 @@ import numpy.typing as npt
 from gymnasium import spaces
 from gymnasium.utils import env_checker
 
-from dagsched_env.env import DAGSchedEnv
-from dagsched_env.rewards import lower_bound
+from dagsched_env.environment.env import DAGSchedEnv
+from dagsched_env.environment.rewards import lower_bound
 from dagsched_env.testing.conformance import ConformanceError, require, validate
 
 __all__ = ["check_env"]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from dagsched_env.generators import TopcuogluGenerator
-from dagsched_env.instance import Instance
+from dagsched_env.problem.instance import Instance
 from dagsched_env.schedulers.heft import heft
 from dagsched_env.testing.conformance import require, validate
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from dagsched_env.instance import Instance
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers import Scheduler
 from dagsched_env.testing.conformance import ConformanceError, require, validate
 from dagsched_env.testing.instances import tricky_instances

@@ -12,14 +12,15 @@ import docstring_parser
 from mkdocs.exceptions import PluginError
 
 from aerl_trainer.config import Setting, settings
-from dagsched_env import DAGSchedEnv, io, specs, suites
-from dagsched_env.actions import ACTIONS
-from dagsched_env.features import FEATURES, FLAT_FEATURES, LIMIT, Feature
+from dagsched_env import DAGSchedEnv, io, suites
+from dagsched_env.environment.actions import ACTIONS
+from dagsched_env.environment.features import FEATURES, FLAT_FEATURES, LIMIT, Feature
+from dagsched_env.environment.rewards import REDUCTIONS, REWARDS, Reduction, RewardFn
 from dagsched_env.generators import GENERATORS
 from dagsched_env.io import MachineOptions
-from dagsched_env.platforms import PLATFORMS
-from dagsched_env.rewards import REDUCTIONS, REWARDS, Reduction, RewardFn
+from dagsched_env.problem.platforms import PLATFORMS
 from dagsched_env.schedulers import CONSTRUCTIVE, SCHEDULERS, SEARCHERS
+from dagsched_env.sources import specs
 
 MARKER = re.compile(r"^\{\{ (\w+) \}\}$", re.MULTILINE)
 

@@ -18,9 +18,9 @@ import torch
 import tyro
 from rich.console import Console
 
-from aerl_trainer.reporting import RunDirectory, system_info
-from dagsched_env.errors import DAGSchedError, MissingExtraError
+from aerl_trainer.run.reporting import RunDirectory, system_info
 from dagsched_env.io.atomic import write_text
+from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
 from llvm_phase import programs
 from llvm_phase.compiler import Compiler
 from llvm_phase.evaluation import Row, evaluate, print_table

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import tyro
 
-from dagsched_env.errors import DAGSchedError
+from dagsched_env.problem.errors import DAGSchedError
 from tsp.evaluation import TestSet, gaps, greedy_tours
 from tsp.references import TEST_SET
 from tsp.text_format import TourSet, read_tours, write_tours

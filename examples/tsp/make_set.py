@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from aerl_trainer import seeding
+from aerl_trainer.config import seeding
 from tsp.points import DISTRIBUTIONS
 from tsp.references import lkh_tours, optimal_lengths
 from tsp.text_format import TourSet, write_tours

@@ -16,10 +16,10 @@ from typing import Any, Literal
 import torch
 import tyro
 
-from aerl_trainer.interruption import stop_on_signals
-from aerl_trainer.reporting import RunDirectory
-from dagsched_env.errors import DAGSchedError
+from aerl_trainer.run.interruption import stop_on_signals
+from aerl_trainer.run.reporting import RunDirectory
 from dagsched_env.io.atomic import write_text
+from dagsched_env.problem.errors import DAGSchedError
 from tsp.evaluation import TestSet, gaps, greedy_tours
 from tsp.pictures import draw_curves, draw_tours
 from tsp.references import TEST_SET, lkh_tours

@@ -2,7 +2,7 @@
 
 import math
 
-from dagsched_env.instance import Instance
+from dagsched_env.problem.instance import Instance
 
 __all__ = ["optimum"]
 

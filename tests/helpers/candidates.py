@@ -4,8 +4,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dagsched_env.generators import TopcuogluGenerator
-from dagsched_env.instance import Instance
-from dagsched_env.simulator import replay
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.simulator import replay
 from helpers import references
 
 Order = npt.NDArray[np.int64]

@@ -13,7 +13,7 @@ import numpy as np
 
 from aerl_trainer.config import Config
 from aerl_trainer.runtime.pool import Finished
-from aerl_trainer.search.tree import BATCHES_KEPT, SIMS_DONE, TERMINAL_PATHS, WRITER
+from aerl_trainer.tree.tree import BATCHES_KEPT, SIMS_DONE, TERMINAL_PATHS, WRITER
 from helpers.pools import OpenPool
 from helpers.small_runs import eventually, is_running
 from helpers.tree_invariants import check_tree

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from aerl_trainer.config import Config
-from aerl_trainer.runtime.node_worker import NodeWorker
+from aerl_trainer.runtime.cluster.node_worker import NodeWorker
 
 
 class LostError(Exception):

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from dagsched_env.instance import Instance
+from dagsched_env.problem.instance import Instance
 from helpers import TESTS
 
 GRAPHS: dict[str, dict[str, Any]] = json.loads(

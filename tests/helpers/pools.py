@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any
 
 from aerl_trainer.config import Config
-from aerl_trainer.records import SearchJob
-from aerl_trainer.runtime.joint_search import _halt
 from aerl_trainer.runtime.process_pool import ProcessPool
 from aerl_trainer.runtime.supervisor import Supervisor
-from aerl_trainer.search.shared_tree import SharedTree
-from dagsched_env.schedule import Schedule
+from aerl_trainer.solving.joint_search import _halt
+from aerl_trainer.tree.records import SearchJob
+from aerl_trainer.tree.shared_tree import SharedTree
+from dagsched_env.problem.schedule import Schedule
 
 
 class OpenPool(ProcessPool):

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from aerl_trainer.checkpoint import load
-from aerl_trainer.reporting import read_metrics
-from aerl_trainer.runtime.ray_nodes import OF_THIS_PROCESS, ON_LOOPBACK, QUIET
+from aerl_trainer.run.reporting import read_metrics
+from aerl_trainer.runtime.cluster.ray_nodes import OF_THIS_PROCESS, ON_LOOPBACK, QUIET
 from helpers import ROOT
 from helpers.faults import children_of
 from helpers.small_runs import eventually, is_running
@@ -24,7 +24,7 @@ from helpers.small_runs import eventually, is_running
 RUN = """
 import sys
 from aerl_trainer import config as settings
-from aerl_trainer.launch import train
+from aerl_trainer.run.launch import train
 from helpers.small_runs import small_config
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The search tree of AERL-DS in plain Python objects, written from its description.
 
-It shares no code with ``aerl_trainer.search``; ``assert_same_tree`` compares the two.
+It shares no code with ``aerl_trainer.tree``; ``assert_same_tree`` compares the two.
 """
 
 import math
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from aerl_trainer.search.tree import (
+from aerl_trainer.tree.tree import (
     EVALUATING,
     EXPANDED,
     N_NODES,

@@ -8,8 +8,8 @@ from functools import cache
 
 import numpy as np
 
-from dagsched_env.instance import Instance
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 
 
 def mean_communication(instance: Instance) -> dict[tuple[int, int], float]:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from functools import cache
 
-from dagsched_env.instance import Instance
+from dagsched_env.problem.instance import Instance
 from helpers.references import (
     Partial,
     mean_communication,

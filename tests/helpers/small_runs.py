@@ -13,18 +13,19 @@ import numpy as np
 
 from aerl_trainer import config as settings
 from aerl_trainer.config import Config, SearchConfig
-from aerl_trainer.encoding.evaluator import Evaluator, PriorEvaluator
-from aerl_trainer.encoding.states import allocate_states
 from aerl_trainer.learning.experiences import make_experiences
+from aerl_trainer.learning.records import Experience
+from aerl_trainer.policy.encoding.evaluator import Evaluator, PriorEvaluator
+from aerl_trainer.policy.encoding.states import allocate_states
 from aerl_trainer.policy.fast import FastPolicy
-from aerl_trainer.records import Experience, SearchJob, Trajectory
-from aerl_trainer.search.alone import search_alone
-from aerl_trainer.search.shared_tree import SharedTree
-from aerl_trainer.search.trajectories import sample_trajectories
-from aerl_trainer.search.tree import TreeSize
-from aerl_trainer.search.worker import SearchWorker
+from aerl_trainer.tree.alone import search_alone
+from aerl_trainer.tree.records import SearchJob, Trajectory
+from aerl_trainer.tree.shared_tree import SharedTree
+from aerl_trainer.tree.trajectories import sample_trajectories
+from aerl_trainer.tree.tree import TreeSize
+from aerl_trainer.tree.worker import SearchWorker
 from dagsched_env.generators import TopcuogluGenerator
-from dagsched_env.instance import Instance
+from dagsched_env.problem.instance import Instance
 
 SMALL: dict[str, dict[str, Any]] = {
     "search": {

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from dagsched_env.instance import Instance
+from dagsched_env.problem.instance import Instance
 
 whole_costs = st.integers(0, 12).map(float)  # many ties and zeros
 real_costs = st.just(0.0) | st.floats(1e-6, 100)  # makespan / CP_MIN stays finite

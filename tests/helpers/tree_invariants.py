@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from aerl_trainer.search.tree import (
+from aerl_trainer.tree.tree import (
     BEST_MAKESPAN,
     EVALUATING,
     EXPANDED,

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from aerl_trainer.config import Config
-from aerl_trainer.encoding.evaluator import PriorEvaluator
-from aerl_trainer.records import SearchJob
-from aerl_trainer.search.alone import search_alone
+from aerl_trainer.policy.encoding.evaluator import PriorEvaluator
+from aerl_trainer.tree.alone import search_alone
+from aerl_trainer.tree.records import SearchJob
 from dagsched_env import Instance, suites
 from dagsched_env.generators import TopcuogluGenerator
 from helpers import ROOT

@@ -20,8 +20,8 @@ import tyro
 import aerl_trainer.cli
 import dagsched_env.cli
 from aerl_trainer.cli import evaluating, program, solving, training
-from dagsched_env import specs
 from dagsched_env.generators import GENERATORS
+from dagsched_env.sources import specs
 from helpers import ROOT
 from helpers.snippets import OURS, blocks
 

@@ -6,16 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from aerl_trainer.inference.metrics import InferenceRates
-from aerl_trainer.records import (
-    EvalReport,
-    EvaluationRow,
-    PolicyReport,
-    SearchReport,
-    TrainReport,
-)
-from aerl_trainer.reporting.progress import Status, _quality, _work
-from dagsched_env.compare import Row
+from aerl_trainer.learning.records import PolicyReport, TrainReport
+from aerl_trainer.network.inference.metrics import InferenceRates
+from aerl_trainer.run.records import EvalReport, EvaluationRow
+from aerl_trainer.run.reporting.progress import Status, _quality, _work
+from aerl_trainer.tree.records import SearchReport
+from dagsched_env.comparison.compare import Row
 from helpers import ROOT
 
 DOCUMENTS = sorted(

@@ -55,7 +55,7 @@ parts = [name for name in sys.modules if name.startswith("dagsched_env.")]
 print(parts, "Instance" in dir(dagsched_env))
 """
     )
-    assert output == "['dagsched_env.starting'] True\n", "what sees to Ctrl-C before all else"
+    assert output == "['dagsched_env.interrupts'] True\n", "what sees to Ctrl-C before all else"
 
 
 def test_importing_compiles_nothing_and_loads_no_optional_package() -> None:
@@ -122,7 +122,7 @@ def test_pictures_leave_pyplot_alone() -> None:
     run(
         """
 import sys, dagsched_env
-from dagsched_env.render import rgb_array
+from dagsched_env.pictures import rgb_array
 rgb_array(dagsched_env.Schedule([0], [0.0], [1.0]))
 assert "matplotlib.pyplot" not in sys.modules
 """

@@ -17,7 +17,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 import dagsched_env
-from aerl_trainer.schedulers import from_checkpoint
+from aerl_trainer.solving.schedulers import from_checkpoint
 from dagsched_env.cli import policies
 from helpers import ROOT
 
@@ -286,8 +286,8 @@ def test_import_contracts_see_imports_inside_functions(tmp_path: Path) -> None:
     """Without its exceptions the configuration is refused: the contracts are not asleep."""
     text = (ROOT / "setup.cfg").read_text(encoding="utf-8")
     allowed = (
-        "dagsched_env.schedule -> dagsched_env.render",
-        "dagsched_env.render.* -> matplotlib",
+        "dagsched_env.problem.schedule -> dagsched_env.pictures",
+        "dagsched_env.pictures.* -> matplotlib",
     )
     for line in allowed:
         assert text.count(f"    {line}\n") == 1

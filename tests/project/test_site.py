@@ -15,13 +15,14 @@ import pytest
 import yaml
 
 from aerl_trainer.config import settings
-from dagsched_env import SCHEDULERS, io, specs, suites
-from dagsched_env.actions import ACTIONS
-from dagsched_env.features import FEATURES
+from dagsched_env import SCHEDULERS, io, suites
+from dagsched_env.environment.actions import ACTIONS
+from dagsched_env.environment.features import FEATURES
+from dagsched_env.environment.rewards import REWARDS
 from dagsched_env.generators import GENERATORS
 from dagsched_env.io import FORMATS
-from dagsched_env.platforms import PLATFORMS
-from dagsched_env.rewards import REWARDS
+from dagsched_env.problem.platforms import PLATFORMS
+from dagsched_env.sources import specs
 from helpers import ROOT
 from helpers.snippets import EXAMPLE, OUTPUT, blocks, run_here
 

@@ -13,12 +13,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from aerl_trainer.encoding.features import group_size
-from aerl_trainer.encoding.static import static_features
-from dagsched_env.errors import DAGSchedError
-from dagsched_env.instance import Instance
+from aerl_trainer.policy.encoding.features import group_size
+from aerl_trainer.policy.encoding.static import static_features
 from dagsched_env.kernels.arrays import InstanceArrays
 from dagsched_env.kernels.jit import borrowing
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
 
 __all__ = ["MOST_RELATIONS", "RELATIONS", "Graphs", "graphs_of"]
 

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from aerl_trainer import seeding
 from aerl_trainer.baselines.attention.policy import AttentionPolicy
 from aerl_trainer.baselines.reinforce import (
     Baseline,
@@ -16,9 +15,9 @@ from aerl_trainer.baselines.reinforce import (
     StepReport,
 )
 from aerl_trainer.checkpoint import Checkpoint
-from aerl_trainer.config import Config
-from aerl_trainer.stored import stored
-from dagsched_env.instance import Instance
+from aerl_trainer.config import Config, seeding
+from aerl_trainer.config.stored import stored
+from dagsched_env.problem.instance import Instance
 
 __all__ = ["AttentionLearner"]
 

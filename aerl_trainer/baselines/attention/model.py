@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from aerl_trainer.baselines.attention.graphs import RELATIONS, Graphs
 from aerl_trainer.config import AttentionConfig
-from aerl_trainer.encoding.features import group_size
+from aerl_trainer.policy.encoding.features import group_size
 from aerl_trainer.policy.weights import N_FEATURES
 
 __all__ = ["CLIPPING", "AttentionModel", "Embedding", "States"]

@@ -13,8 +13,8 @@ from aerl_trainer.baselines.attention.model import AttentionModel, Embedding, St
 from aerl_trainer.baselines.attention.states import NO_ACTION, Lanes, Pairs, replayed
 from aerl_trainer.baselines.reinforce import Rollouts
 from aerl_trainer.config import AttentionConfig
-from aerl_trainer.encoding.context import encoding_context
-from dagsched_env.instance import Instance
+from aerl_trainer.policy.encoding.context import encoding_context
+from dagsched_env.problem.instance import Instance
 
 __all__ = ["AttentionPolicy", "Encoded", "states_of"]
 

@@ -6,8 +6,8 @@ import torch
 from aerl_trainer.baselines.attention.policy import AttentionPolicy
 from aerl_trainer.checkpoint import Checkpoint, CheckpointError, take
 from aerl_trainer.config import AttentionConfig
-from dagsched_env.instance import Instance
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["AttentionScheduler", "read_policy"]
 

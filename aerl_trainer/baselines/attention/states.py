@@ -10,16 +10,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from aerl_trainer.encoding.candidates import INSERTION
 from aerl_trainer.policy.context import PolicyContext, policy_context
+from aerl_trainer.policy.encoding.candidates import INSERTION
 from aerl_trainer.policy.scoring import begin, describe, follow, short_list
 from aerl_trainer.policy.weights import N_FEATURES
 from aerl_trainer.policy.workspace import PolicyWorkspace, allocate_policy
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import MAKESPAN, N_READY, Floats, Ints, StateArrays
 from dagsched_env.kernels.jit import borrowing, embedded
 from dagsched_env.kernels.state.transitions import clear, place
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["NO_ACTION", "Lanes", "Pairs", "replayed"]
 

@@ -2,8 +2,8 @@
 
 import math
 
-from dagsched_env.errors import DAGSchedError
 from dagsched_env.kernels.moves.metropolis import MoveRules
+from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.schedulers.anytime import check_positive
 
 __all__ = ["SINGLE_TASKS", "MoveRules", "checked_rules"]

@@ -6,9 +6,9 @@ Source: Kirkpatrick, Gelatt, Vecchi 1983, Science 220(4598). The moves are those
 
 import numpy as np
 
-from dagsched_env.errors import DAGSchedError
-from dagsched_env.instance import Instance
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.anytime import (
     MOVES,
     Budget,

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dagsched_env.errors import DAGSchedError
+from dagsched_env.problem.errors import DAGSchedError
 from llvm_phase.autophase import INSTRUCTIONS
 from llvm_phase.backends import canonical
 from llvm_phase.worker import read_frame, write_frame

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from dagsched_env.errors import DAGSchedError
-from dagsched_env.rewards import RewardFn
+from dagsched_env.environment.rewards import RewardFn
+from dagsched_env.problem.errors import DAGSchedError
 from llvm_phase import programs as own_programs
 from llvm_phase import rewards, tokens
 from llvm_phase.compiler import Compiler, PassError, State

@@ -10,7 +10,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from aerl_trainer import seeding
+from aerl_trainer.config import seeding
 from llvm_phase.compiler import Compiler
 from llvm_phase.passes import O3
 from llvm_phase.policy import PassPolicy

@@ -1,6 +1,6 @@
 """The actions: names of LLVM's passes, in the spelling of ``opt -passes=…``."""
 
-from dagsched_env.errors import DAGSchedError
+from dagsched_env.problem.errors import DAGSchedError
 
 __all__ = ["ALL", "O3", "OZ", "STANDARD", "plain_name", "resolve"]
 

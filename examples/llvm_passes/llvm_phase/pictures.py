@@ -5,7 +5,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from aerl_trainer.reporting import read_metrics
+from aerl_trainer.run.reporting import read_metrics
 from dagsched_env.io.atomic import write_bytes
 from llvm_phase.evaluation import Row
 

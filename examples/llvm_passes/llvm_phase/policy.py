@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from aerl_trainer.baselines.sequences import Evaluation
 from aerl_trainer.config.checks import require
+from llvm_phase.sequences import Evaluation
 
 __all__ = ["STEP_FEATURES", "Memory", "PassPolicy", "PolicyConfig", "step_features"]
 

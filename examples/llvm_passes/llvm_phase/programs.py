@@ -4,7 +4,7 @@ import lzma
 from dataclasses import dataclass
 from pathlib import Path
 
-from dagsched_env.errors import DAGSchedError
+from dagsched_env.problem.errors import DAGSchedError
 
 __all__ = ["OWN", "Program", "Split", "load", "split"]
 

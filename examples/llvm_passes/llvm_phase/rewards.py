@@ -4,7 +4,13 @@ Instructions take the place of time, −Oz that of HEFT: a step is a ``Transitio
 before a pass to the size after it.
 """
 
-from dagsched_env.rewards import Reduction, RewardFn, Transition, makespan, resolve_reward
+from dagsched_env.environment.rewards import (
+    Reduction,
+    RewardFn,
+    Transition,
+    makespan,
+    resolve_reward,
+)
 
 __all__ = ["REWARDS", "resolve", "transition"]
 

@@ -7,11 +7,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from aerl_trainer.baselines.sequences import Sequences
-from dagsched_env.rewards import RewardFn
+from dagsched_env.environment.rewards import RewardFn
 from llvm_phase import rewards
 from llvm_phase.compiler import Compiler, State
 from llvm_phase.policy import STEP_FEATURES, PassPolicy, step_features
+from llvm_phase.sequences import Sequences
 from llvm_phase.tasks import Task
 
 __all__ = ["Rollout", "replayed", "sample"]

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from aerl_trainer.baselines.ppo import PPOConfig
 from aerl_trainer.config.checks import require
-from dagsched_env.rewards import Reduction, RewardFn
+from dagsched_env.environment.rewards import Reduction, RewardFn
 from llvm_phase.backends import BACKENDS
 from llvm_phase.policy import PolicyConfig
+from llvm_phase.ppo import PPOConfig
 from llvm_phase.rewards import REWARDS
 
 __all__ = ["Settings", "as_plain"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from dagsched_env.errors import MissingExtraError
+from dagsched_env.problem.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

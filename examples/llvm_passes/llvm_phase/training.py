@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from aerl_trainer import checkpoint, seeding
-from aerl_trainer.baselines.best_sequences import BestSequences
-from aerl_trainer.baselines.ppo import PPO
+from aerl_trainer import checkpoint
 from aerl_trainer.checkpoint import Checkpoint, CheckpointError
-from aerl_trainer.reporting import MetricsLog, RunDirectory
-from aerl_trainer.stored import stored
-from dagsched_env.errors import DAGSchedError, FormatError, MissingExtraError
+from aerl_trainer.config import seeding
+from aerl_trainer.config.stored import stored
+from aerl_trainer.run.reporting import MetricsLog, RunDirectory
 from dagsched_env.io.atomic import write_text
+from dagsched_env.problem.errors import DAGSchedError, FormatError, MissingExtraError
 from llvm_phase import tokens
+from llvm_phase.best_sequences import BestSequences
 from llvm_phase.compiler import Compiler
 from llvm_phase.passes import resolve
 from llvm_phase.policy import STEP_FEATURES, PassPolicy
+from llvm_phase.ppo import PPO
 from llvm_phase.rollouts import replayed, sample
 from llvm_phase.search import Found, Searcher
 from llvm_phase.settings import Settings, as_plain

@@ -8,7 +8,7 @@ from typing import Any
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from aerl_trainer.reporting import read_metrics
+from aerl_trainer.run.reporting import read_metrics
 from dagsched_env.io.atomic import write_bytes
 from tsp.points import tour_lengths
 

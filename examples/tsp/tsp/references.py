@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from dagsched_env.errors import MissingExtraError
+from dagsched_env.problem.errors import MissingExtraError
 from tsp.text_format import TourSet, read_tours
 
 __all__ = ["TEST_SET", "committed_set", "lkh_tours", "optimal_lengths"]

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from dagsched_env.errors import DAGSchedError
+from dagsched_env.problem.errors import DAGSchedError
 from tsp.attention import ModelSettings
 from tsp.points import DISTRIBUTIONS
 

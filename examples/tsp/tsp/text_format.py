@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dagsched_env.errors import FormatError
 from dagsched_env.io.atomic import write_bytes
+from dagsched_env.problem.errors import FormatError
 
 __all__ = ["TourSet", "read_tours", "write_tours"]
 

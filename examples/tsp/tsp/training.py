@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from aerl_trainer import checkpoint, seeding
+from aerl_trainer import checkpoint
 from aerl_trainer.baselines.reinforce import GreedyRollout, Reinforce, SharedBaseline
 from aerl_trainer.checkpoint import Checkpoint, CheckpointError
-from aerl_trainer.interruption import Stop
-from aerl_trainer.reporting import MetricsLog, Progress, RunDirectory
-from aerl_trainer.stored import stored
-from dagsched_env.errors import DAGSchedError
+from aerl_trainer.config import seeding
+from aerl_trainer.config.stored import stored
+from aerl_trainer.run.interruption import Stop
+from aerl_trainer.run.reporting import MetricsLog, Progress, RunDirectory
+from dagsched_env.problem.errors import DAGSchedError
 from tsp.attention import AttentionPolicy
 from tsp.evaluation import Gaps, TestSet, gaps
 from tsp.points import draw_points

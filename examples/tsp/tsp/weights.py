@@ -8,8 +8,8 @@ import safetensors
 import safetensors.torch
 
 from aerl_trainer.checkpoint import Checkpoint, take
-from dagsched_env.errors import FormatError
 from dagsched_env.io.atomic import write_bytes
+from dagsched_env.problem.errors import FormatError
 from tsp.attention import AttentionPolicy, ModelSettings
 
 __all__ = ["load_policy", "save_policy"]

@@ -11,11 +11,11 @@ import pytest
 
 from dagsched_env.cli import clusters
 from dagsched_env.cli.clusters import Spread, compare_each, read_cluster
-from dagsched_env.compare import Comparison, compare
-from dagsched_env.errors import DAGSchedError
+from dagsched_env.comparison.compare import Comparison, compare
 from dagsched_env.generators import TopcuogluGenerator
-from dagsched_env.instance import Instance
 from dagsched_env.io.journal import Journal
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
 from dagsched_env.schedulers import heft, peft
 
 SCHEDULERS = {"heft": heft, "peft": peft}

@@ -12,7 +12,7 @@ import pytest
 
 from dagsched_env import Instance, Schedule, __version__, io
 from dagsched_env.cli import main, policies
-from dagsched_env.platforms import ccr
+from dagsched_env.problem.platforms import ccr
 from dagsched_env.schedulers import SCHEDULERS, heft
 from dagsched_env.solver import solve
 

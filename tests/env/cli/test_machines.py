@@ -12,9 +12,9 @@ from dagsched_env import io
 from dagsched_env.cli import main
 from dagsched_env.cli.machines import MachineFlags as MachineOptions
 from dagsched_env.cli.machines import read_problem
-from dagsched_env.errors import DAGSchedError, MachinesAssumedWarning
 from dagsched_env.io.machine_options import KINDS
-from dagsched_env.platforms import (
+from dagsched_env.problem.errors import DAGSchedError, MachinesAssumedWarning
+from dagsched_env.problem.platforms import (
     PLATFORMS,
     Clustered,
     CpuGpu,

@@ -8,7 +8,7 @@ import pytest
 
 from dagsched_env import Instance, io
 from dagsched_env.cli import main, outputs
-from dagsched_env.errors import DAGSchedError
+from dagsched_env.problem.errors import DAGSchedError
 from helpers.isolation import BLOCK, obey_permissions
 
 COMMANDS = {

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from dagsched_env import Instance, io, plugins
+from dagsched_env import Instance, io
 from dagsched_env.cli import main
 from dagsched_env.schedulers import SCHEDULERS
+from dagsched_env.sources import plugins
 
 GRAPH = "digraph g { a [Weight=2]; b [Weight=3]; c [Weight=3]; a -> b [Weight=1]; a -> c; }"
 MODULE = """

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dagsched_env import exact, suites
-from dagsched_env.errors import DAGSchedError, InvalidScheduleError, MissingExtraError
 from dagsched_env.exact.grid import MAX_HORIZON, choose_grid
 from dagsched_env.generators import TopcuogluGenerator
-from dagsched_env.instance import Instance
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.errors import DAGSchedError, InvalidScheduleError, MissingExtraError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers import best_of_portfolio, random_order
 from helpers.brute_force import optimum
 from helpers.oracles import GRAPHS, paper_instance

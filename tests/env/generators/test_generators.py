@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from dagsched_env.errors import DAGSchedError
 from dagsched_env.generators import Generator, TopcuogluGenerator
+from dagsched_env.problem.errors import DAGSchedError
 
 FROZEN = "a1128bd998afeef25b7c61871fbf0c69bb6fcf84b15802606b423a811bfd28d4"
 

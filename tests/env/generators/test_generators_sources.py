@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dagsched_env import io
-from dagsched_env.errors import DAGSchedError, MissingExtraError
 from dagsched_env.generators import Generator, JobShopGenerator, RecipeGenerator, ToyGenerator
 from dagsched_env.generators.job_shop import benchmark, chains
 from dagsched_env.generators.recipes import RECIPES
-from dagsched_env.platforms import Unrelated, ccr
-from dagsched_env.simulator import State
+from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
+from dagsched_env.problem.platforms import Unrelated, ccr
+from dagsched_env.problem.simulator import State
 
 # -- the toy with a known optimum ----------------------------------------------------------------
 

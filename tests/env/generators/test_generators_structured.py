@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dagsched_env.errors import DAGSchedError
 from dagsched_env.generators import (
     GENERATORS,
     ChainsGenerator,
@@ -30,7 +29,8 @@ from dagsched_env.generators import (
     SeriesParallelGenerator,
     StencilGenerator,
 )
-from dagsched_env.platforms import PLATFORMS, Unrelated, ccr
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.platforms import PLATFORMS, Unrelated, ccr
 
 FAMILIES = {
     name: family

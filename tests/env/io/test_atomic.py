@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from dagsched_env.cli import main
-from dagsched_env.errors import DAGSchedError
-from dagsched_env.instance import Instance
 from dagsched_env.io.atomic import remove_leftovers, write_bytes, write_folder, write_text
 from dagsched_env.io.csv_trio import FILES
-from dagsched_env.render.canvas import new_figure, save_figure
+from dagsched_env.pictures.canvas import new_figure, save_figure
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
 
 WRITERS = 4
 ROUNDS = 25

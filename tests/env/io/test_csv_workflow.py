@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dagsched_env import Instance, io
-from dagsched_env.errors import DAGSchedError, FormatError
-from dagsched_env.workflow import Workflow
+from dagsched_env.problem.errors import DAGSchedError, FormatError
+from dagsched_env.problem.workflow import Workflow
 from helpers import TESTS
 
 DIAMOND = TESTS / "data" / "formats" / "diamond"

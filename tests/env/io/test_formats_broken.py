@@ -5,11 +5,11 @@ import tracemalloc
 import pytest
 
 from dagsched_env import Instance, io
-from dagsched_env.errors import DAGSchedError
+from dagsched_env.problem.errors import DAGSchedError
 from helpers.broken_files import COUNT, Broken, broken_files
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::dagsched_env.errors.MachinesAssumedWarning"  # here machines do not matter
+    "ignore::dagsched_env.problem.errors.MachinesAssumedWarning"  # here machines do not matter
 )
 
 CORPUS = broken_files()

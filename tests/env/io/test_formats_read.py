@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from dagsched_env import Instance, exact, io
-from dagsched_env.errors import DAGSchedError, FormatError, InvalidInstanceError
 from dagsched_env.generators.job_shop import chains
 from dagsched_env.io import dot, fjsp, job_shop, stg
+from dagsched_env.problem.errors import DAGSchedError, FormatError, InvalidInstanceError
 from dagsched_env.schedulers import heft
 from helpers import TESTS
 from helpers.brute_force import optimum
 from helpers.isolation import blocking
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::dagsched_env.errors.MachinesAssumedWarning"  # here machines do not matter
+    "ignore::dagsched_env.problem.errors.MachinesAssumedWarning"  # here machines do not matter
 )
 
 SAMPLES = TESTS / "data" / "formats"

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dagsched_env import Instance, Schedule, io
-from dagsched_env.errors import DAGSchedError, FormatError, InvalidScheduleError
+from dagsched_env.problem.errors import DAGSchedError, FormatError, InvalidScheduleError
 from dagsched_env.schedulers import heft
 from helpers.strategies import instances
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from dagsched_env import Instance, io
-from dagsched_env.errors import DAGSchedError, FormatError, InvalidInstanceError
+from dagsched_env.problem.errors import DAGSchedError, FormatError, InvalidInstanceError
 from dagsched_env.schedulers import heft
 from helpers import ROOT
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::dagsched_env.errors.MachinesAssumedWarning"  # here machines do not matter
+    "ignore::dagsched_env.problem.errors.MachinesAssumedWarning"  # here machines do not matter
 )
 
 TRACE = {

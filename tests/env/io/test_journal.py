@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from dagsched_env.generators import TopcuogluGenerator
-from dagsched_env.instance import Instance
 from dagsched_env.io.journal import Journal, digest
+from dagsched_env.problem.instance import Instance
 
 
 def problem(seed: int) -> Instance:

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dagsched_env import io
-from dagsched_env.errors import DAGSchedError, FormatError
 from dagsched_env.io import machine_file
-from dagsched_env.render.colours import colour_tasks
-from dagsched_env.workflow import Workflow
+from dagsched_env.pictures.colours import colour_tasks
+from dagsched_env.problem.errors import DAGSchedError, FormatError
+from dagsched_env.problem.workflow import Workflow
 
 FLOW = Workflow(
     tasks=("a", "b", "c"),

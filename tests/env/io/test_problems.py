@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from dagsched_env import io
-from dagsched_env.errors import DAGSchedError, MachinesAssumedWarning
-from dagsched_env.instance import Instance
-from dagsched_env.platforms import Platform, RandomPlatform
+from dagsched_env.problem.errors import DAGSchedError, MachinesAssumedWarning
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.platforms import Platform, RandomPlatform
 from helpers import TESTS
 
 GRAPH = TESTS / "data" / "formats" / "weight_style.dot"

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from dagsched_env import io
 from dagsched_env.cli import main
-from dagsched_env.compare import compare, to_csv
-from dagsched_env.errors import DAGSchedError
-from dagsched_env.instance import Instance
+from dagsched_env.comparison.compare import compare, to_csv
 from dagsched_env.io.spreadsheets import quoted
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
 from dagsched_env.schedulers import heft
 
 FORMULAS = [

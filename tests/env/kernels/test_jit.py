@@ -19,11 +19,11 @@ import numpy as np
 from numba.core.runtime import rtsys
 from helpers.small_runs import problem
 from aerl_trainer.config import Config
-from aerl_trainer.records import SearchJob
-from aerl_trainer.search.alone import search_alone
-from aerl_trainer.encoding.evaluator import PriorEvaluator
+from aerl_trainer.tree.records import SearchJob
+from aerl_trainer.tree.alone import search_alone
+from aerl_trainer.policy.encoding.evaluator import PriorEvaluator
 from aerl_trainer.policy.fast import FastPolicy
-from dagsched_env.vector import DAGSchedVectorEnv
+from dagsched_env.environment.vector import DAGSchedVectorEnv
 from dagsched_env.schedulers import CONSTRUCTIVE, annealing, genetic
 
 instance = problem(12, 3, seed=1)

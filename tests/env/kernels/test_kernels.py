@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import MAKESPAN, N_PLACED, N_READY, StateArrays, allocate_state
 from dagsched_env.kernels.graph import bounds, csr, ranks
 from dagsched_env.kernels.schedules import decoding
 from dagsched_env.kernels.state import completion, features, masks, timeline, transitions
+from dagsched_env.problem.instance import Instance
 from helpers import references
 from helpers.oracles import (
     PEFT_OCT,

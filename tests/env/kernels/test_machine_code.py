@@ -91,7 +91,7 @@ def test_a_read_only_package_and_home_compile_once(read_only: Path) -> None:
 
 
 def test_a_home_that_is_nowhere(read_only: Path) -> None:
-    code = "import dagsched_env.cli, aerl_trainer.search, numba; print(numba.config.CACHE_DIR)"
+    code = "import dagsched_env.cli, aerl_trainer.tree, numba; print(numba.config.CACHE_DIR)"
     assert "aerl-ds-kernels-" in run(read_only, code, str(read_only / "home" / "nowhere"))
 
 

@@ -10,18 +10,18 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dagsched_env.generators import TopcuogluGenerator
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import InstanceArrays
 from dagsched_env.kernels.graph import eligibility
 from dagsched_env.kernels.lists import noisy
 from dagsched_env.kernels.moves import clusters, metropolis, pairs, single, solution
 from dagsched_env.kernels.moves.metropolis import MoveRules
 from dagsched_env.kernels.schedules import crossover, decoding
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
+from dagsched_env.problem.simulator import replay
 from dagsched_env.schedulers.anytime import execution_order
 from dagsched_env.schedulers.heft import heft
 from dagsched_env.schedulers.simulated_annealing import SINGLE_TASKS, annealing
-from dagsched_env.simulator import replay
 from helpers import references
 from helpers.candidates import Order, is_topological, length, medium_instance, random_candidate
 from helpers.strategies import instances

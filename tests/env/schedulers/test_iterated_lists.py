@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dagsched_env import suites
-from dagsched_env.instance import HEADROOM, Instance
 from dagsched_env.kernels.arrays import Floats, Ints
 from dagsched_env.kernels.lists import iterated
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import HEADROOM, Instance
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers import iterated_lists, noisy_heft, peft
 from dagsched_env.schedulers.estimates import (
     COST_STEP,

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dagsched_env.errors import DAGSchedError
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.lists import clustering, mapping
 from dagsched_env.kernels.schedules import decoding
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.bil import bil
 from dagsched_env.schedulers.constructive import CONSTRUCTIVE
 from dagsched_env.schedulers.dls import dls

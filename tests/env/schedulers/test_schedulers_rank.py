@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dagsched_env.errors import DAGSchedError
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import allocate_state
 from dagsched_env.kernels.lists import fixed_order, orders
 from dagsched_env.kernels.state import completion, transitions
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.cpop import cpop
 from dagsched_env.schedulers.eft_greedy import eft_greedy
 from dagsched_env.schedulers.hcpt import hcpt

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dagsched_env.errors import DAGSchedError, InvalidScheduleError
-from dagsched_env.instance import Instance
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.errors import DAGSchedError, InvalidScheduleError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers import anytime
 from dagsched_env.schedulers.anytime import DECODINGS, MOVES, Improvement, execution_order
 from dagsched_env.schedulers.genetic import genetic

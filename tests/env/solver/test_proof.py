@@ -10,8 +10,8 @@ import pytest
 
 from dagsched_env import exact
 from dagsched_env.generators import JobShopGenerator
-from dagsched_env.instance import Instance
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers import heft
 from dagsched_env.solver import Best, proof, solve
 from dagsched_env.solver.proof import GROWTH, SHARE, SHARE_SMALL, CpSatTurns, may_prove

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dagsched_env import suites
-from dagsched_env.instance import Instance
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers import heft
 from dagsched_env.schedulers.anytime import Budget
 from dagsched_env.schedulers.iterated_lists import ListSeries

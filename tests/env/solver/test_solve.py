@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dagsched_env import exact
-from dagsched_env.errors import DAGSchedError, InvalidScheduleError
 from dagsched_env.generators import TopcuogluGenerator
-from dagsched_env.instance import Instance
+from dagsched_env.problem.errors import DAGSchedError, InvalidScheduleError
+from dagsched_env.problem.instance import Instance
 from dagsched_env.schedulers import CONSTRUCTIVE, annealing, best_of_portfolio
 from dagsched_env.solver import Finding, SolveResult, lists, solve
 from dagsched_env.solver.best import Best

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from dagsched_env import suites
-from dagsched_env.errors import FormatError, InvalidScheduleError
 from dagsched_env.io.atomic import write_text
+from dagsched_env.problem.errors import FormatError, InvalidScheduleError
 from dagsched_env.schedulers import heft
 from dagsched_env.suites.references import Reference, dump, parse, published_references
 from helpers import ROOT
@@ -60,7 +60,7 @@ def test_bounds_are_only_raised(script: ModuleType, tmp_path: Path) -> None:
     write_text(path, dump({"workflows": records | {name: low}}))
     script.main(["--bounds", "--suite", "workflows", "--out", str(path)])
     after = parse(path.read_text())["workflows"]
-    assert after[name].bound_by == "dagsched_env.bounds"
+    assert after[name].bound_by == "dagsched_env.problem.bounds"
     assert 1e-3 < after[name].lower_bound <= records[name].makespan
     others = records.keys() - {name}
     assert all(after[other].lower_bound >= records[other].lower_bound for other in others)

@@ -13,10 +13,10 @@ import pytest
 
 import dagsched_env
 from dagsched_env import io, suites
-from dagsched_env.bounds import lower_bounds
-from dagsched_env.errors import DAGSchedError
 from dagsched_env.io.atomic import write_text
-from dagsched_env.platforms import ccr
+from dagsched_env.problem.bounds import lower_bounds
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.platforms import ccr
 from dagsched_env.schedulers import heft
 from dagsched_env.suites import fixed, references, splits
 from helpers.oracles import GRAPHS, paper_instance

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 
 from dagsched_env import DAGSchedEnv, Instance, Schedule
-from dagsched_env.durations import Lognormal
 from dagsched_env.generators import TopcuogluGenerator
+from dagsched_env.problem.durations import Lognormal
 from dagsched_env.schedulers import heft, random_order
 from dagsched_env.testing import (
     ConformanceError,

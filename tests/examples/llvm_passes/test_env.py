@@ -10,8 +10,8 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from dagsched_env import DAGSchedError
-from dagsched_env import rewards as shared
-from dagsched_env.rewards import Reduction
+from dagsched_env.environment import rewards as shared
+from dagsched_env.environment.rewards import Reduction
 from llvm_phase import rewards
 from llvm_phase.compiler import Compiler, CompilerError
 from llvm_phase.env import LLVMPhaseEnv

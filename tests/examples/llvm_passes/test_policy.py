@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 import torch
 
-from aerl_trainer.baselines.ppo import PPO, PPOConfig
-from aerl_trainer.baselines.sequences import log_probabilities
 from aerl_trainer.config import ConfigError
 from llvm_phase.compiler import Compiler
 from llvm_phase.env import LLVMPhaseEnv
 from llvm_phase.policy import STEP_FEATURES, PassPolicy, PolicyConfig, step_features
+from llvm_phase.ppo import PPO, PPOConfig
 from llvm_phase.programs import Program
 from llvm_phase.rewards import REWARDS
 from llvm_phase.rollouts import Rollout, replayed, sample
+from llvm_phase.sequences import log_probabilities
 from llvm_phase.tasks import Task, make_tasks
 
 PASSES = ("sroa", "dce", "instcombine")

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from aerl_trainer import checkpoint
-from aerl_trainer.reporting import RunDirectory, read_metrics
+from aerl_trainer.run.reporting import RunDirectory, read_metrics
 from dagsched_env import DAGSchedError
-from dagsched_env.rewards import Reduction, makespan
+from dagsched_env.environment.rewards import Reduction, makespan
 from helpers import ROOT
 from llvm_phase.compiler import Compiler
 from llvm_phase.policy import PolicyConfig

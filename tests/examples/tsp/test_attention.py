@@ -7,7 +7,7 @@ import pytest
 import scipy.stats
 import torch
 
-from dagsched_env.errors import FormatError
+from dagsched_env.problem.errors import FormatError
 from tsp.attention import AttentionPolicy, ModelSettings
 from tsp.evaluation import TestSet, gaps, greedy_tours
 from tsp.points import normalised, tour_lengths

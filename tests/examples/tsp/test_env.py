@@ -8,7 +8,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import SyncVectorEnv
 
-from dagsched_env.errors import DAGSchedError
+from dagsched_env.problem.errors import DAGSchedError
 from tsp.env import TSPEnv, TSPVectorEnv
 from tsp.points import tour_lengths
 

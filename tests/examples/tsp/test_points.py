@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from dagsched_env.errors import FormatError
+from dagsched_env.problem.errors import FormatError
 from tsp.held_karp import LARGEST, optimal_length
 from tsp.points import draw_points, normalised, symmetries, tour_lengths
 from tsp.references import committed_set, lkh_tours, optimal_lengths

@@ -13,9 +13,9 @@ import pytest
 import torch
 
 from aerl_trainer import checkpoint
-from aerl_trainer.interruption import Stop
-from aerl_trainer.reporting import RunDirectory, read_metrics
-from dagsched_env.errors import DAGSchedError
+from aerl_trainer.run.interruption import Stop
+from aerl_trainer.run.reporting import RunDirectory, read_metrics
+from dagsched_env.problem.errors import DAGSchedError
 from helpers import ROOT
 from tsp import training
 from tsp.attention import ModelSettings

@@ -14,12 +14,12 @@ from aerl_trainer.baselines.attention.scheduler import AttentionScheduler, read_
 from aerl_trainer.baselines.attention.states import NO_ACTION, Lanes, replayed
 from aerl_trainer.checkpoint import Checkpoint, CheckpointError
 from aerl_trainer.config import AttentionConfig, Config, ReinforceConfig, RunConfig
-from aerl_trainer.encoding.context import encoding_context
-from dagsched_env.errors import DAGSchedError
+from aerl_trainer.policy.encoding.context import encoding_context
 from dagsched_env.generators import TopcuogluGenerator
-from dagsched_env.instance import Instance
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.simulator import State
 from dagsched_env.schedulers import heft
-from dagsched_env.simulator import State
 from helpers.small_runs import problem
 from helpers.strategies import instances
 

@@ -22,7 +22,7 @@ from aerl_trainer.baselines.reinforce import (
     paired_t_test,
 )
 from aerl_trainer.checkpoint import CheckpointError
-from dagsched_env.errors import DAGSchedError
+from dagsched_env.problem.errors import DAGSchedError
 
 ITEMS, PICKS = 4, 2
 

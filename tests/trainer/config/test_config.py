@@ -9,7 +9,7 @@ import tomli_w
 
 from aerl_trainer import config as settings
 from aerl_trainer.config import Config, ConfigError, CurriculumConfig, LevelConfig, RunConfig
-from dagsched_env.errors import DAGSchedError
+from dagsched_env.problem.errors import DAGSchedError
 
 SECTIONS = [section.name for section in dataclasses.fields(Config)]
 KEYS = [

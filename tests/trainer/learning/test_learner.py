@@ -15,26 +15,27 @@ from hypothesis import strategies as st
 from aerl_trainer import checkpoint
 from aerl_trainer.checkpoint import Checkpoint, CheckpointError
 from aerl_trainer.config import Config
-from aerl_trainer.encoding.context import encoding_context
-from aerl_trainer.encoding.states import (
+from aerl_trainer.learning.batches import BatchBuilder, TrainBatch
+from aerl_trainer.learning.experience_replay import ExperienceReplay
+from aerl_trainer.learning.experiences import make_experiences
+from aerl_trainer.learning.learner import Learner, make_network
+from aerl_trainer.learning.losses import VALUE_DELTA, Losses, compute_losses
+from aerl_trainer.learning.rank_reward import rank_rewards, rank_weights
+from aerl_trainer.learning.records import Experience
+from aerl_trainer.network.evaluator import flat_weights
+from aerl_trainer.policy.encoding.context import encoding_context
+from aerl_trainer.policy.encoding.states import (
     EncodedStates,
     allocate_states,
     allocate_workspace,
     encode_state,
 )
-from aerl_trainer.learning.batches import BatchBuilder, TrainBatch
-from aerl_trainer.learning.experiences import make_experiences
-from aerl_trainer.learning.learner import Learner, make_network
-from aerl_trainer.learning.losses import VALUE_DELTA, Losses, compute_losses
-from aerl_trainer.learning.ranking import rank_rewards, rank_weights
-from aerl_trainer.learning.replay import ExperienceReplay
-from aerl_trainer.nn.evaluator import flat_weights
-from aerl_trainer.records import Experience, Trajectory
-from aerl_trainer.search.answers import take_answers
-from aerl_trainer.search.leaves import leaves_around
-from dagsched_env.errors import DAGSchedError
-from dagsched_env.instance import Instance
-from dagsched_env.simulator import State
+from aerl_trainer.tree.answers import take_answers
+from aerl_trainer.tree.leaves import leaves_around
+from aerl_trainer.tree.records import Trajectory
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.simulator import State
 from helpers import references
 from helpers.small_runs import experiences_of, problem, replaced, small_config, trajectories_of
 from helpers.strategies import instances

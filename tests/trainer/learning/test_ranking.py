@@ -7,8 +7,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from aerl_trainer.learning.ranking import rank_correlation, rank_rewards, rank_weights
-from dagsched_env.errors import DAGSchedError
+from aerl_trainer.learning.rank_reward import rank_correlation, rank_rewards, rank_weights
+from dagsched_env.problem.errors import DAGSchedError
 
 Makespans = st.lists(st.integers(1, 10_000), min_size=2, max_size=40).map(np.array)
 Temperatures = st.sampled_from([0.2, 0.5, 1.0, 3.0])

@@ -10,11 +10,12 @@ from scipy import stats
 
 from aerl_trainer.config import ReplayConfig
 from aerl_trainer.learning import packing
-from aerl_trainer.learning.replay import ExperienceReplay as PrioritizedReplay
-from aerl_trainer.records import Experience, TreeGroup
-from aerl_trainer.replay.priorities import PRIORITY_FLOOR
-from dagsched_env.errors import DAGSchedError, FormatError
-from dagsched_env.instance import Instance
+from aerl_trainer.learning.experience_replay import ExperienceReplay as PrioritizedReplay
+from aerl_trainer.learning.records import Experience
+from aerl_trainer.learning.replay.priorities import PRIORITY_FLOOR
+from aerl_trainer.tree.records import TreeGroup
+from dagsched_env.problem.errors import DAGSchedError, FormatError
+from dagsched_env.problem.instance import Instance
 
 
 def make_experiences(count: int, *, seed: int = 0) -> list[Experience]:

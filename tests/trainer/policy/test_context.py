@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 
 from aerl_trainer.policy.context import policy_context
-from dagsched_env.instance import Instance
+from dagsched_env.problem.instance import Instance
 from helpers.strategies import instances
 
 

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aerl_trainer.config import PolicyConfig
-from aerl_trainer.encoding.features import index_of, names_of
 from aerl_trainer.learning.policy_gradient import PolicyGradient
-from aerl_trainer.learning.ranking import rank_rewards
+from aerl_trainer.learning.rank_reward import rank_rewards
 from aerl_trainer.policy.context import PATH, policy_context
+from aerl_trainer.policy.encoding.features import index_of, names_of
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.policy.rollout import draw, most_probable
 from aerl_trainer.policy.scoring import begin, follow, score, short_list
@@ -31,15 +31,15 @@ from aerl_trainer.policy.weights import (
     initial_weights,
 )
 from aerl_trainer.policy.workspace import allocate_policy, list_length
-from aerl_trainer.records import TreeGroup
-from dagsched_env.errors import DAGSchedError
+from aerl_trainer.tree.records import TreeGroup
 from dagsched_env.generators import TopcuogluGenerator
-from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import N_READY, Floats
 from dagsched_env.kernels.state.transitions import place, reset
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
+from dagsched_env.problem.simulator import State, replay
 from dagsched_env.schedulers import heft
-from dagsched_env.simulator import State, replay
 from helpers import references
 from helpers.policies import some_weights
 from helpers.small_runs import problem

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from aerl_trainer.encoding.features import names_of
 from aerl_trainer.policy import files
+from aerl_trainer.policy.encoding.features import names_of
 from aerl_trainer.policy.files import FORMAT, load_weights, save_weights
 from aerl_trainer.policy.weights import N_WEIGHTS
-from dagsched_env.errors import DAGSchedError, FormatError
+from dagsched_env.problem.errors import DAGSchedError, FormatError
 from helpers.policies import some_weights
 
 GOOD = {"format": FORMAT, "features": ",".join(names_of("policy"))}

@@ -11,8 +11,8 @@ from aerl_trainer.policy.rollout import roll_out_group
 from aerl_trainer.policy.shipped import shipped_policy
 from aerl_trainer.policy.workspace import allocate_policy
 from dagsched_env import suites
-from dagsched_env.instance import Instance
-from dagsched_env.schedule import Schedule
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers import heft, peft
 from dagsched_env.schedulers.estimates import Estimates
 from helpers.small_runs import problem

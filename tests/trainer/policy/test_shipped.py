@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aerl_trainer import solver
-from aerl_trainer.policies import load_policy
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.policy.shipped import (
     FOLDER,
@@ -16,7 +14,9 @@ from aerl_trainer.policy.shipped import (
     shipped_names,
     shipped_policy,
 )
-from aerl_trainer.solver import solve
+from aerl_trainer.solving import solver
+from aerl_trainer.solving.loading import load_policy
+from aerl_trainer.solving.solver import solve
 from dagsched_env.generators import JobShopGenerator
 from dagsched_env.schedulers import best_of_portfolio, heft
 from dagsched_env.sources import resolve_source

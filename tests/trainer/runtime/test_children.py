@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from aerl_trainer.records import SearchJob
+from aerl_trainer.memory.shared_memory import BlockHandle, SharedBlock
 from aerl_trainer.runtime import crew, watch
 from aerl_trainer.runtime.children import Child, cause_of_death, dismiss, kill, start_child
 from aerl_trainer.runtime.watch import Watch
-from aerl_trainer.shared_memory import BlockHandle, SharedBlock
-from aerl_trainer.solver import solve
-from dagsched_env.errors import DAGSchedError
+from aerl_trainer.solving.solver import solve
+from aerl_trainer.tree.records import SearchJob
+from dagsched_env.problem.errors import DAGSchedError
 from helpers.faults import freeze_when, is_writing
 from helpers.pools import OpenPool
 from helpers.small_runs import eventually, is_running, problem, small_config

@@ -13,18 +13,18 @@ from aerl_trainer.learning.group_gradients import (
     GroupWork,
     ThreadedGradients,
 )
-from aerl_trainer.learning.ranking import rank_rewards
-from aerl_trainer.nn.evaluator import weight_count
+from aerl_trainer.learning.rank_reward import rank_rewards
+from aerl_trainer.learning.replay.arrays import Arrays
+from aerl_trainer.network.evaluator import weight_count
 from aerl_trainer.policy.fast import FastPolicy
-from aerl_trainer.records import SearchJob
-from aerl_trainer.replay.arrays import Arrays
-from aerl_trainer.runtime import parcels
-from aerl_trainer.runtime.cluster_jobs import ClusterGradients, ClusterJobs, rooms
+from aerl_trainer.runtime.cluster import parcels
+from aerl_trainer.runtime.cluster.cluster_jobs import ClusterGradients, ClusterJobs, rooms
+from aerl_trainer.runtime.cluster.fleet import Fleet
 from aerl_trainer.runtime.errors import FleetError
-from aerl_trainer.runtime.fleet import Fleet
 from aerl_trainer.runtime.harvest import Harvest, LocalJobs
 from aerl_trainer.runtime.pool import LockstepPool
-from dagsched_env.errors import DAGSchedError
+from aerl_trainer.tree.records import SearchJob
+from dagsched_env.problem.errors import DAGSchedError
 from helpers.node_sites import ThreadSite
 from helpers.small_runs import eventually, lockstep_config, problem, small_config
 

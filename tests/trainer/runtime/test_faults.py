@@ -19,13 +19,13 @@ import numpy as np
 import pytest
 
 from aerl_trainer.config import Config
-from aerl_trainer.encoding.evaluator import PriorEvaluator
-from aerl_trainer.encoding.states import allocate_states
-from aerl_trainer.records import SearchJob
+from aerl_trainer.policy.encoding.evaluator import PriorEvaluator
+from aerl_trainer.policy.encoding.states import allocate_states
 from aerl_trainer.runtime.pool import Finished
 from aerl_trainer.runtime.processes import Backend
-from aerl_trainer.search.tree import SIMS_DONE
-from aerl_trainer.search.worker import SearchWorker
+from aerl_trainer.tree.records import SearchJob
+from aerl_trainer.tree.tree import SIMS_DONE
+from aerl_trainer.tree.worker import SearchWorker
 from dagsched_env.schedulers import SCHEDULERS
 from helpers import TESTS
 from helpers.faults import (

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aerl_trainer.runtime import fleet as fleet_module
+from aerl_trainer.runtime.cluster import fleet as fleet_module
+from aerl_trainer.runtime.cluster.fleet import Fleet
 from aerl_trainer.runtime.errors import FleetError
-from aerl_trainer.runtime.fleet import Fleet
 from helpers.small_runs import eventually
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from aerl_trainer.checkpoint import load
 from aerl_trainer.cli import main as aerl
-from aerl_trainer.runtime.ray_nodes import FOLDER, OWNER, sweep
+from aerl_trainer.runtime.cluster.ray_nodes import FOLDER, OWNER, sweep
 from dagsched_env import io
 from dagsched_env.cli import main as dagsched
 from helpers import ROOT

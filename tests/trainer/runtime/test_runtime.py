@@ -18,21 +18,21 @@ import torch
 from torch import nn
 
 from aerl_trainer.config import Config
-from aerl_trainer.encoding.evaluator import PriorEvaluator
-from aerl_trainer.inference.metrics import BATCHES, LEAVES
-from aerl_trainer.nn.evaluator import TorchEvaluator, flat_weights
-from aerl_trainer.nn.network import Network
-from aerl_trainer.records import SearchJob
+from aerl_trainer.network.evaluator import TorchEvaluator, flat_weights
+from aerl_trainer.network.inference.metrics import BATCHES, LEAVES
+from aerl_trainer.network.network import Network
+from aerl_trainer.policy.encoding.evaluator import PriorEvaluator
 from aerl_trainer.runtime import crew, supervisor
 from aerl_trainer.runtime.children import Child, cause_of_death, start_child
 from aerl_trainer.runtime.errors import SearchPoolError
 from aerl_trainer.runtime.pool import Finished, LockstepPool
-from aerl_trainer.search.alone import search_alone
-from aerl_trainer.search.shared_tree import SharedTree
-from aerl_trainer.search.tree import BROKEN, OUTCOME, ROOT, SIMS_DONE, WRITER, TreeArrays
-from aerl_trainer.solver import solve
-from dagsched_env.errors import DAGSchedError
-from dagsched_env.instance import Instance
+from aerl_trainer.solving.solver import solve
+from aerl_trainer.tree.alone import search_alone
+from aerl_trainer.tree.records import SearchJob
+from aerl_trainer.tree.shared_tree import SharedTree
+from aerl_trainer.tree.tree import BROKEN, OUTCOME, ROOT, SIMS_DONE, WRITER, TreeArrays
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
 from dagsched_env.schedulers import SCHEDULERS
 from helpers import TESTS
 from helpers.faults import check_finished, kill
@@ -462,12 +462,12 @@ import importlib, pkgutil, tempfile
 import aerl_trainer, dagsched_env
 from numba.core.dispatcher import Dispatcher
 from helpers.small_runs import lockstep_config, problem
-from aerl_trainer.reporting import RunDirectory
-from aerl_trainer.runtime.warm_up import warm_up
-from aerl_trainer.search.simulation import forget
-from aerl_trainer.solver import solve
-from aerl_trainer.training import train
-from dagsched_env.env import DAGSchedEnv
+from aerl_trainer.run.reporting import RunDirectory
+from aerl_trainer.cli.warm_up import warm_up
+from aerl_trainer.tree.simulation import forget
+from aerl_trainer.solving.solver import solve
+from aerl_trainer.run.training import train
+from dagsched_env.environment.env import DAGSchedEnv
 
 def signatures():
     found = set()

@@ -1,0 +1,82 @@
+"""Compile all kernels beforehand: the cache on disk serves every process."""
+
+import dataclasses
+from functools import partial
+
+import numpy as np
+
+from aerl_trainer.baselines.attention.learner import AttentionLearner
+from aerl_trainer.config import Config, PolicyConfig, ReplayConfig
+from aerl_trainer.learning.experiences import group_of, make_experiences
+from aerl_trainer.learning.learner import Learner
+from aerl_trainer.learning.policy_gradient import PolicyGradient
+from aerl_trainer.learning.replay import PrioritizedReplay, RowStore
+from aerl_trainer.network.evaluator import TorchEvaluator
+from aerl_trainer.network.network import Network
+from aerl_trainer.policy.fast import FastPolicy
+from aerl_trainer.tree.alone import search_alone
+from aerl_trainer.tree.prefix import fix_prefix
+from aerl_trainer.tree.records import SearchJob
+from aerl_trainer.tree.trajectories import complete_by_network, sample_trajectories
+from dagsched_env.cli.warm_up import STEPS, call_all
+from dagsched_env.generators import TopcuogluGenerator
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.simulator import State
+
+__all__ = ["warm_up"]
+
+
+def warm_up() -> None:
+    """Take one small problem through every kernel of both packages."""
+    call_all((call_search, call_policy, call_attention, call_replay, *STEPS))
+
+
+def call_search() -> None:
+    """The tree search, and what the network and the fast policy learn from it."""
+    config = Config()
+    search = dataclasses.replace(config.search, budget=8, min_trajectories=2)
+    config = dataclasses.replace(config, search=search)
+    rng, instance = np.random.default_rng(0), _problem()
+    evaluator = TorchEvaluator(Network(config.network))
+    job = SearchJob(0, instance, seed=0)
+    tree, _ = search_alone(job, evaluator, search, rollout_weight=1.0, explore=True)
+    tree.bury(0)
+    with tree.writing() as arrays:
+        fix_prefix(arrays, 1, instance.n_processors, False)
+    complete_by_network(instance, [State(instance)], evaluator, search, rng)
+    complete = partial(FastPolicy().complete, instance, rng=rng)
+    trajectories = sample_trajectories(instance, tree.arrays, complete, search, rng)
+    _gradient(rng).step(trees=[group_of(instance, trajectories)])
+    learner = Learner(config)
+    learner.add(make_experiences(instance, trajectories, config))
+    learner.step()
+
+
+def call_policy() -> None:
+    """The fast policy alone: schedules that it draws, and one pass."""
+    training = _gradient(np.random.default_rng(0))
+    training.step()
+    training.policy.schedule(_problem())
+
+
+def call_attention() -> None:
+    """The attention model, a rival."""
+    AttentionLearner(Config(), lambda _: _problem()).step(0.0)
+
+
+def call_replay() -> None:
+    """The kernels of rank-based replay and of rows, which the learner's defaults do not need."""
+    config = ReplayConfig(capacity=4, min_size=1, kind="rank")
+    replay = PrioritizedReplay(config, RowStore(4, {"number": ((), np.float64)}))
+    replay.add({"number": 1.0})
+    replay.add_many({"number": np.ones(2)})
+    batch = replay.sample(2, np.random.default_rng(0), 0.5)
+    replay.update(batch.slots, batch.generations, [1.0, 2.0])
+
+
+def _problem() -> Instance:
+    return TopcuogluGenerator(n_tasks=6, n_processors=2)(np.random.default_rng(0))
+
+
+def _gradient(rng: np.random.Generator) -> PolicyGradient:
+    return PolicyGradient(lambda _: _problem(), rng, PolicyConfig(instances=1, schedules=2))

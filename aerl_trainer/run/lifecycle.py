@@ -1,0 +1,182 @@
+"""The life of a search job: drawn, searched and harvested by a pool, learned from."""
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aerl_trainer.config import Config, seeding
+from aerl_trainer.config.stored import stored
+from aerl_trainer.learning.learner import Learner
+from aerl_trainer.learning.packing import pack_groups, unpack_groups
+from aerl_trainer.learning.replay.arrays import Arrays
+from aerl_trainer.policy.fast import FastPolicy
+from aerl_trainer.run.curriculum import Curriculum
+from aerl_trainer.runtime.harvest import JobPool
+from aerl_trainer.tree.records import SearchJob, SearchReport, TreeGroup
+
+__all__ = ["LifecycleThread", "JobLifecycle"]
+
+MOST_GROUPS = 64
+"""Trees that wait for the fast policy to learn from them; older ones are forgotten."""
+
+
+class JobLifecycle:
+    """Keeps a pool busy and hands its harvest to who learns from it.
+
+    It needs a pool to ``advance``; until then its state can be read and restored.
+
+    Args:
+        config: of the run.
+        curriculum: draws the problems.
+        learner: of the network, receives the experiences; None if there is no network.
+    """
+
+    def __init__(self, config: Config, curriculum: Curriculum, learner: Learner | None) -> None:
+        self._config = config
+        self._learner, self._curriculum = learner, curriculum
+        self._pool: JobPool | None = None
+        self._harvest = threading.Lock()
+        self._guide = FastPolicy()
+        self._groups: deque[TreeGroup] = deque(maxlen=MOST_GROUPS)
+        self._fresh: tuple[npt.NDArray[np.float32], int] | None = None
+        self.submitted = 0
+        """Jobs drawn so far; also the number of the next one."""
+        self.finished = 0
+        """Jobs that have been learned from."""
+        self.simulations = 0
+        self.forgotten = 0
+        """Trees, since the start of this process, of which the fast policy has not learned."""
+
+    def search_with(self, pool: JobPool) -> None:
+        """Have this pool search the jobs, with the weights that were published last."""
+        self._pool = pool
+        if self._fresh is not None:
+            pool.publish(*self._fresh)
+
+    def publish(self, weights: npt.NDArray[np.float32], version: int) -> None:
+        """Use new weights in the search and below the searched part of trajectories."""
+        self._fresh = (weights, version)
+        if self._pool is not None:
+            self._pool.publish(weights, version)
+
+    @property
+    def published(self) -> npt.NDArray[np.float32] | None:
+        """The weights that were published last: those that the actors hold."""
+        return None if self._fresh is None else self._fresh[0]
+
+    def guide(self, policy: FastPolicy) -> None:
+        """Have this policy guide the searches that begin from now on."""
+        self._guide = policy
+
+    @property
+    def waiting_groups(self) -> int:
+        """Trees that the fast policy has not learned from yet."""
+        return len(self._groups)
+
+    def take_groups(self, most: int) -> list[TreeGroup]:
+        """The oldest of them, which are forgotten here."""
+        return [self._groups.popleft() for _ in range(min(most, len(self._groups)))]
+
+    def advance(self, timeout: float) -> SearchReport | None:
+        """Fill the pool and harvest at most one finished tree; None if there was none in time."""
+        assert self._pool is not None
+        while self._pool.free > 0:
+            weight = 1.0 if self._learner is None else self._learner.rollout_weight
+            self._pool.submit(self._draw_job(), weight)
+        harvest = self._pool.wait(timeout)
+        if harvest is None:
+            return None
+        with self._harvest:
+            if self._learner is not None:
+                self._learner.add(harvest.experiences)
+            if self._config.learner.groups != "rollouts":
+                self.forgotten += len(self._groups) == MOST_GROUPS
+                self._groups.append(harvest.group)
+            self.simulations += harvest.report.simulations
+            self.finished += 1
+        return harvest.report
+
+    def at_rest(self) -> AbstractContextManager[object]:
+        """Within, no tree is learned from: counters, groups and replay belong together."""
+        return self._harvest
+
+    def state(self) -> tuple[Arrays, dict[str, Any]]:
+        """Groups that wait, and counters; jobs in flight are drawn again after a resume."""
+        counters = {"finished": self.finished, "simulations": self.simulations}
+        return pack_groups(list(self._groups)), counters
+
+    def restore(self, arrays: Arrays, record: dict[str, Any]) -> None:
+        """Go on behind the last job that was learned from.
+
+        Args:
+            arrays: of ``state``, and others; checkpoints of version 3 hold no groups.
+            record: of ``state``.
+
+        Raises:
+            FormatError: they are not those of ``state``.
+        """
+        finished, simulations = (stored(record, key, int) for key in ("finished", "simulations"))
+        groups = unpack_groups(arrays) if "waiting_schedules" in arrays else ()
+        self._groups = deque(groups, maxlen=MOST_GROUPS)
+        self.finished = self.submitted = finished
+        self.simulations = simulations
+
+    def _draw_job(self) -> SearchJob:
+        """The next problem: a function of the run's seed, its number and the curriculum's level."""
+        # "task" was the word for a job: another name here would change what a seed means.
+        rng = seeding.generator(self._config.run.seed, "task", self.submitted)
+        instance = self._curriculum.make_instance(rng)
+        seed = int(rng.integers(2**31))
+        job = SearchJob(self.submitted, instance, seed, policy=self._guide.weights)
+        self.submitted += 1
+        return job
+
+
+class LifecycleThread(threading.Thread):
+    """Runs a JobLifecycle beside the learner.
+
+    Args:
+        lifecycle: advanced until ``stop``.
+        observe: called in this thread with each report.
+    """
+
+    def __init__(self, lifecycle: JobLifecycle, observe: Callable[[SearchReport], None]) -> None:
+        super().__init__(name="job-lifecycle", daemon=True)
+        self._lifecycle, self._observe = lifecycle, observe
+        self._stopping = threading.Event()
+        self._progress = threading.Event()
+        self.error: BaseException | None = None
+        """What ended the thread, if it was not ``stop``."""
+
+    def run(self) -> None:
+        try:
+            while not self._stopping.is_set():
+                report = self._lifecycle.advance(timeout=0.1)
+                if report is not None:
+                    self._observe(report)
+                    self._progress.set()
+        except BaseException as error:  # handed to the main thread, which raises it
+            self.error = error
+            self._progress.set()
+
+    def wait_for_progress(self, timeout: float) -> None:
+        """Sleep until a job is finished, at most ``timeout`` s; raises what ended the thread."""
+        self._progress.wait(timeout)
+        self._progress.clear()
+        self.check()
+
+    def check(self) -> None:
+        """Raise what has ended the thread, if anything has."""
+        if self.error is not None:
+            raise self.error
+
+    def stop(self) -> None:
+        """End the thread if it runs, after what it is in the middle of; may be called again."""
+        self._stopping.set()
+        if self.is_alive():
+            self.join()

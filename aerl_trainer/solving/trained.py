@@ -1,0 +1,90 @@
+"""What a training run has left, read from its checkpoints."""
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from aerl_trainer import checkpoint as checkpoints
+from aerl_trainer import config as settings
+from aerl_trainer.baselines.attention.scheduler import AttentionScheduler, read_policy
+from aerl_trainer.checkpoint import Checkpoint, CheckpointError, take
+from aerl_trainer.config import Config
+from aerl_trainer.config.stored import share, stored
+from aerl_trainer.network.network import Network
+from aerl_trainer.policy.fast import FastPolicy
+from aerl_trainer.policy.shipped import shipped_names
+from aerl_trainer.solving.learned import DamageWarning, Policy, Trained
+from dagsched_env.problem.errors import DAGSchedError
+
+__all__ = ["read_run"]
+
+
+def read_run(place: Path) -> Trained:
+    """What is trained in a run directory, or in a checkpoint of one.
+
+    Warns of a damaged checkpoint, see ``loading.load_policy``.
+
+    Raises:
+        CheckpointError: there is none, or none can be read; names the damaged files.
+    """
+    candidates = _candidates(place)
+    if not any(map(checkpoints.exists, (place, *candidates))):
+        raise CheckpointError(
+            f"no run, file or shipped policy {str(place)!r}: shipped are "
+            f"{', '.join(shipped_names())}"
+        )
+    try:
+        return checkpoints.read_first(candidates, _read, _warn)
+    except CheckpointError as error:
+        if others := _others(place):
+            raise CheckpointError(f"{error}; of this run there is also {others}") from None
+        raise
+
+
+def _read(source: Path) -> Trained:
+    saved = checkpoints.load(source, groups=("policy", "model"))
+    try:
+        config = settings.from_dict(stored(saved.state, "config", dict))
+        if config.run.algorithm == "reinforce":
+            return AttentionScheduler(read_policy(saved, config.attention))
+        like = {"weights": torch.from_numpy(FastPolicy().weights)}
+        fast = FastPolicy(take(saved, "policy", like)["weights"].numpy())
+        network = _network(config, saved) if config.learner.network else None
+        return Policy(fast, network, config, share(saved.state, "rollout_weight"))
+    except DAGSchedError as error:
+        raise CheckpointError(f"{source}: not the checkpoint of a run: {error}") from None
+
+
+def _network(config: Config, saved: Checkpoint) -> Network:
+    """The network of a checkpoint; one of another size than it says is never given memory."""
+    size = len(saved.tensors.get("model", ()))
+    if config.network.layers > size:
+        raise CheckpointError(f"{config.network.layers} layers do not fit {size} tensors")
+    with torch.device("meta"):
+        like = Network(config.network).state_dict()
+    tensors = take(saved, "model", like)
+    network = Network(config.network)
+    network.load_state_dict(tensors)
+    return network
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, DamageWarning, stacklevel=6)  # at the caller of load_…
+
+
+def _candidates(directory: Path) -> Sequence[Path]:
+    """Checkpoints to read, the best one first: those of a run, or the one that is named."""
+    for parent in (directory / "checkpoints", directory):
+        if any(map(checkpoints.exists, checkpoints.generations(parent))):
+            return checkpoints.generations(parent)
+    return checkpoints.generations(directory.parent) if directory.name == "last" else (directory,)
+
+
+def _others(place: Path) -> str:
+    """The other checkpoints of the run, where one of them is named that is damaged."""
+    of_run = checkpoints.generations(place.parent)
+    if place == of_run[0] or place not in of_run or not checkpoints.exists(place):
+        return ""
+    return ", ".join(str(other) for other in of_run if other != place and other.is_dir())

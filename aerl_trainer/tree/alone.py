@@ -1,0 +1,60 @@
+"""A whole search by one worker in this process: the reference for the distributed one."""
+
+import time
+from collections.abc import Callable
+
+from aerl_trainer.config import SearchConfig
+from aerl_trainer.policy.encoding.evaluator import Evaluator, PriorEvaluator
+from aerl_trainer.policy.encoding.states import allocate_states
+from aerl_trainer.tree.records import SearchJob, SearchReport
+from aerl_trainer.tree.shared_tree import SharedTree
+from aerl_trainer.tree.summary import report_of
+from aerl_trainer.tree.tree import TreeSize
+from aerl_trainer.tree.worker import SearchWorker
+from dagsched_env.problem.schedule import Schedule
+
+__all__ = ["search_alone"]
+
+
+def search_alone(
+    job: SearchJob,
+    evaluator: Evaluator,
+    config: SearchConfig,
+    *,
+    rollout_weight: float,
+    explore: bool,
+    incumbent: Schedule | None = None,
+    spent: Callable[[], float] = lambda: 0.0,
+) -> tuple[SharedTree, SearchReport]:
+    """Grow a tree until it is finished, or until ``spent()`` reaches 1 between two mini-batches.
+
+    Args:
+        job: the problem and its seed.
+        evaluator: the network, or ``PriorEvaluator``.
+        config: search settings.
+        rollout_weight: λ, in [0, 1].
+        explore: root noise, as in training.
+        incumbent: a known schedule that the result must not be worse than.
+        spent: share used up of a limit other than the budget of simulations, such as time.
+
+    Returns:
+        The tree, in private memory, and what happened.
+    """
+    started = time.perf_counter()
+    tree = SharedTree.local(TreeSize.for_search(config, 1, job.instance.n_tasks))
+    tree.reset()
+    if incumbent is not None:
+        tree.offer(job.instance, incumbent)
+    worker = SearchWorker(
+        0,
+        job,
+        tree,
+        allocate_states(config.batch_size, config.max_children),
+        evaluator,
+        config,
+        explore=explore,
+        network=not isinstance(evaluator, PriorEvaluator),
+    )
+    while not tree.finished and (share := spent()) < 1.0:
+        worker.run_batch(rollout_weight, share)
+    return tree, report_of(job, tree, time.perf_counter() - started)

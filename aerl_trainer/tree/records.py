@@ -1,0 +1,73 @@
+"""What a shared tree is searched for, and what comes out of it; plain and immutable."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dagsched_env.problem.instance import Instance
+
+
+@dataclass(frozen=True)
+class SearchJob:
+    """One problem for the actors to search together."""
+
+    id: int
+    """Number of the job in its run."""
+    instance: Instance
+    seed: int
+    """Root of all randomness of its search."""
+    policy: npt.NDArray[np.float32] | None = None
+    """Weights of the fast policy, which guides the search; None = prior and rollouts by hand."""
+
+
+@dataclass(frozen=True)
+class SearchReport:
+    """What happened on one finished tree."""
+
+    job_id: int
+    simulations: int
+    simulations_by_actor: tuple[int, ...]
+    """How the actors shared them; sums to ``simulations``."""
+    interleaving: tuple[tuple[int, int], ...]
+    """(actor, simulations) of the latest 1024 mini-batches, in the order of their backup."""
+    terminal_paths: int
+    nodes: int
+    best_makespan: float
+    optimal: bool
+    """No schedule is shorter than ``best_makespan``, by more than 1e-9 of it: proved."""
+    outcome: str
+    """``"complete"``, ``"exhausted"`` (every kept action solved), ``"cap"`` (safety cap hit), or
+    ``"running"`` (stopped by the caller)."""
+    elapsed_s: float
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """A complete action sequence sampled from a finished tree, replayed to its true makespan."""
+
+    actions: npt.NDArray[np.int32]
+    """``[n, 2]`` pairs (task, processor)."""
+    candidates: tuple[npt.NDArray[np.int32], ...]
+    """Per searched state from the root: the actions ``t * p + q`` that the search considered."""
+    policies: tuple[npt.NDArray[np.float32], ...]
+    """Per searched state: the visit distribution over its candidates."""
+    probabilities: npt.NDArray[np.float64]
+    """``[n]`` of each action where it was drawn: its share of the visits, or by the policy that
+    went on below. An action that nothing drew, as the best schedule's below the searched part, has
+    1."""
+    makespan: float
+    """True makespan from the deterministic simulator (time)."""
+
+
+@dataclass(frozen=True)
+class TreeGroup:
+    """The trajectories of one finished tree, as the fast policy learns from them."""
+
+    instance: Instance
+    actions: npt.NDArray[np.int64]
+    """``[K, n]`` actions ``t * p + q`` in the order of placement."""
+    probabilities: npt.NDArray[np.float64]
+    """``[K, n]`` as of ``Trajectory``."""
+    makespans: npt.NDArray[np.float64]
+    """``[K]`` (time)."""

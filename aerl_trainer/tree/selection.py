@@ -1,0 +1,233 @@
+"""Which edge of a node a simulation follows: by PUCT, by visits, or at the root by halving.
+
+The caller holds the tree's lock. A child is finished when nothing below it can change the result:
+it is TERMINAL or SOLVED, or its pruning bound has reached the ``cut``.
+
+Edges are sorted by decreasing prior. Among those that have never been selected both PUCT and the
+visits prefer the first, so only the opened edges and that one are considered (``_last``).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from aerl_trainer.tree.tree import (
+    EVALUATING,
+    NO_EDGE,
+    NO_NODE,
+    Q_MAX,
+    Q_MIN,
+    ROOT,
+    SOLVED,
+    TERMINAL,
+    TreeArrays,
+)
+from dagsched_env.kernels.jit import borrowing, inlined
+
+__all__ = [
+    "IN_FLIGHT",
+    "Rules",
+    "considered_visits",
+    "halving_edge",
+    "is_finished",
+    "is_open",
+    "most_visited_edge",
+    "puct_edge",
+]
+
+IN_FLIGHT = -2
+"""In place of an edge: every leaf that could be chosen is being evaluated."""
+RANGE_FLOOR = 1e-3
+"""Smallest range (in SLR) over which Q is normalised: below it differences are noise."""
+VISIT_OFFSET = 50.0
+VALUE_SCALE = 0.1
+"""σ(q̃) = (VISIT_OFFSET + max N)·VALUE_SCALE·q̃ weighs values against logits at the root."""
+
+
+class Rules(NamedTuple):
+    """Settings of selection and of the trigger; constant, the same for all actors of a tree."""
+
+    budget: int
+    min_paths: int
+    cap: int
+    """Simulations that end the search, whatever is missing."""
+    c_puct: float
+    c_puct_base: float
+    best_weight: float
+    prune: bool
+    considered: int
+    """Most actions that sequential halving considers at the root; 0 = PUCT there too."""
+    gumbel: npt.NDArray[np.float64]
+    """``[K]`` added to the logits of the root's edges; not read without halving."""
+
+
+@inlined
+def puct_edge(t: TreeArrays, node: int, rules: Rules, cut: float) -> int:
+    """Open edge of highest ``q̃ + c·P·sqrt(Σ(N + O)) / (1 + N + O)``.
+
+    c grows with ``Σ(N + O)``, see ``SearchConfig.c_puct_base`` (Silver et al. 2018). An unvisited
+    edge takes the node's mixed value. A child that is being evaluated is passed over: the
+    simulation takes the next best leaf, so that mini-batches are full with any number of actors.
+
+    Args:
+        t: the tree.
+        node: an expanded node.
+        rules: of the search.
+        cut: from ``cut_off``.
+
+    Returns:
+        The edge; ``IN_FLIGHT`` where every open child is being evaluated, ``NO_EDGE`` where all are
+        finished.
+    """
+    first, last = t.first_edge[node], _last(t, node)
+    mixed, pending = _mixed_value(t, node, last)
+    width = max(t.scalars[Q_MAX] - t.scalars[Q_MIN], RANGE_FLOOR)
+    c = rules.c_puct + np.log((1.0 + pending + rules.c_puct_base) / rules.c_puct_base)
+    exploration = width * c * np.sqrt(max(pending, 1))  # in units of Q rather than of q̃
+    chosen, highest, in_flight = NO_EDGE, -np.inf, False
+    for e in range(first, last):
+        n_e = t.edge_visits[e]
+        q = _value(n_e, t.edge_total[e], t.edge_best[e], mixed, rules.best_weight)
+        score = q + exploration * t.edge_prior[e] / (1.0 + n_e + t.edge_in_flight[e])
+        if score <= highest:
+            continue
+        child = t.edge_child[e]  # read last: it may lie anywhere in memory
+        if child != NO_NODE and t.status[child] == EVALUATING:
+            in_flight = True
+        elif is_open(child, t.status, t.pruning_bound, cut):
+            chosen, highest = e, score
+    return IN_FLIGHT if chosen == NO_EDGE and in_flight else int(chosen)
+
+
+@borrowing
+def most_visited_edge(t: TreeArrays, node: int, cut: float) -> int:
+    """Open edge of most visits, ties to the first.
+
+    Args:
+        t: the tree.
+        node: an expanded node.
+        cut: from ``cut_off``.
+
+    Returns:
+        The edge; ``NO_EDGE`` where all children are finished.
+    """
+    chosen, most = NO_EDGE, -1
+    for e in range(t.first_edge[node], _last(t, node)):
+        if t.edge_visits[e] > most and is_open(t.edge_child[e], t.status, t.pruning_bound, cut):
+            chosen, most = e, t.edge_visits[e]
+    return int(chosen)
+
+
+@borrowing
+def halving_edge(t: TreeArrays, rules: Rules, cut: float) -> int:
+    """Root edge whose turn it is in sequential halving (Danihelka et al. 2022, algorithm 2).
+
+    Of the edges with as many visits, completed or in flight, as the schedule asks for, the one of
+    highest ``g + ln P + σ(q̃)``.
+
+    Args:
+        t: the tree.
+        rules: of the search; ``considered`` > 0.
+        cut: from ``cut_off``.
+
+    Returns:
+        The edge; ``NO_EDGE`` past the budget, and where every such edge is finished.
+    """
+    first, last = t.first_edge[ROOT], t.first_edge[ROOT] + t.n_edges[ROOT]
+    mixed, done = _mixed_value(t, ROOT, last)
+    simulations = rules.budget - 1  # one has gone into the root itself
+    if done >= simulations:
+        return NO_EDGE
+    wanted = considered_visits(done, min(rules.considered, last - first), simulations)
+    most = 0
+    for e in range(first, last):
+        most = max(most, t.edge_visits[e])
+    low = t.scalars[Q_MIN]
+    scale = (VISIT_OFFSET + most) * VALUE_SCALE / max(t.scalars[Q_MAX] - low, RANGE_FLOOR)
+    chosen, highest = NO_EDGE, -np.inf
+    for e in range(first, last):
+        if t.edge_visits[e] + t.edge_in_flight[e] != wanted:
+            continue
+        best = t.edge_best[e]
+        q = _value(t.edge_visits[e], t.edge_total[e], best, mixed, rules.best_weight)
+        score = rules.gumbel[e - first] + np.log(t.edge_prior[e]) + scale * (q - low)
+        if score > highest and is_open(t.edge_child[e], t.status, t.pruning_bound, cut):
+            chosen, highest = e, score
+    return int(chosen)
+
+
+@borrowing
+def considered_visits(done: int, considered: int, simulations: int) -> int:
+    """Visits that the next action must have had so far.
+
+    Args:
+        done: simulations at the root so far.
+        considered: actions that halving begins with.
+        simulations: of the whole search.
+
+    Each phase gives all actions that are still considered equally many visits, an equal share of
+    the simulations to each phase; then the worse half goes, down to two actions.
+    """
+    if considered == 1:
+        return done
+    phases = int(np.ceil(np.log2(considered)))
+    visits = 0
+    while True:
+        extra = max(1, simulations // (phases * considered))
+        if done < extra * considered:
+            return visits + done // considered
+        done -= extra * considered
+        visits += extra
+        considered = max(2, considered // 2)
+
+
+@inlined
+def is_open(
+    child: int, status: npt.NDArray[np.int8], bound: npt.NDArray[np.float64], cut: float
+) -> bool:
+    """Whether a simulation may go to the child of an edge.
+
+    Args:
+        child: a node, or ``NO_NODE`` where it has not been made yet.
+        status: of all nodes.
+        bound: ``TreeArrays.pruning_bound`` of all nodes.
+        cut: from ``cut_off``.
+    """
+    return child == NO_NODE or not is_finished(status[child], bound[child], cut)
+
+
+@inlined
+def is_finished(status: int, bound: float, cut: float) -> bool:
+    """Whether nothing below a node can change the result.
+
+    Args:
+        status: of the node.
+        bound: its pruning bound (time).
+        cut: from ``cut_off`` (time).
+    """
+    return status in (TERMINAL, SOLVED) or bound >= cut
+
+
+@inlined
+def _last(t: TreeArrays, node: int) -> int:
+    """One past the edges that may be selected next."""
+    return t.first_edge[node] + min(t.opened[node] + 1, t.n_edges[node])  # type: ignore[no-any-return]
+
+
+@inlined
+def _mixed_value(t: TreeArrays, node: int, last: int) -> tuple[float, int]:
+    """Mean of the node's own evaluation and all completed visits below; and Σ(N + O)."""
+    pending, visits, total = 0, 1, t.raw_value[node]
+    for e in range(t.first_edge[node], last):
+        pending += t.edge_visits[e] + t.edge_in_flight[e]
+        visits += t.edge_visits[e]
+        total += t.edge_total[e]
+    return total / visits, pending
+
+
+@inlined
+def _value(visits: int, total: float, best: float, mixed: float, best_weight: float) -> float:
+    if visits == 0:
+        return mixed
+    return (1.0 - best_weight) * total / visits + best_weight * best

@@ -1,0 +1,8 @@
+"""Schedulers against each other.
+
+In reading order:
+
+- ``compare``: makespans of any schedulers on any instances, with tables and tests of significance
+- ``page``: a comparison as one HTML page
+- ``adversarial``: instances on which one scheduler does badly and another well
+"""

@@ -1,0 +1,220 @@
+"""Observations: states as a ``Dict`` of padded arrays, or as one vector.
+
+Both hold the features of ``environment.features``. ``"graph"`` is a plain ``Dict`` of vectors,
+one for each row of the table, which every library of the Gymnasium ecosystem accepts;
+``stack_features`` gives the features of one group as one matrix, for graph networks. ``"flat"`` is
+one vector of the float features of tasks, processors and pairs: times, ratios and flags.
+
+The ends of edges are numbers of tasks, which mean nothing as quantities. So ``"flat"`` is without
+them; where you flatten ``"graph"`` yourself, leave them out (``FilterObservation`` of Gymnasium).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from dagsched_env.environment.actions import ActionMode, Bools, PairActions
+from dagsched_env.environment.features import (
+    FEATURES,
+    FLAT_FEATURES,
+    FLOAT_FEATURES,
+    LIMIT,
+    Feature,
+    buffer_length,
+    feature_slices,
+    group_sizes,
+    highest,
+    stack_features,
+    static_features,
+)
+from dagsched_env.kernels.state.features import observe
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.simulator import State
+
+__all__ = [
+    "FEATURES",
+    "LIMIT",
+    "OBSERVATIONS",
+    "Feature",
+    "FlatObservation",
+    "GraphObservation",
+    "Observation",
+    "flat_slices",
+    "stack_features",
+]
+
+Observation = dict[str, npt.NDArray[Any]]
+
+
+class GraphObservation:
+    """Turns states into a ``Dict`` of padded arrays, one for each row of the table.
+
+    Args:
+        max_tasks: N ≥ 1.
+        max_processors: P ≥ 1.
+        max_edges: M ≥ 1.
+        actions: the action mode of the entry ``action_mask``; default ``PairActions``.
+    """
+
+    def __init__(
+        self,
+        max_tasks: int,
+        max_processors: int,
+        max_edges: int,
+        actions: ActionMode | None = None,
+    ) -> None:
+        sizes = group_sizes(max_tasks, max_processors, max_edges)
+        self._actions = actions or PairActions(max_tasks, max_processors)
+        self.space: spaces.Dict[npt.NDArray[Any]] = spaces.Dict(
+            {
+                feature.name: _feature_space(feature, sizes)
+                for feature in FEATURES
+                if feature.name != "action_mask"
+            }
+            | {"action_mask": spaces.MultiBinary(self._actions.mask_size)}
+        )
+        self._floats = _FloatFeatures(FLOAT_FEATURES, sizes)
+        static_masks = [f for f in FEATURES if f.unit == "mask" and not f.dynamic]
+        self._masks = feature_slices(static_masks, sizes)
+        self._indices = feature_slices([f for f in FEATURES if f.unit == "index"], sizes)
+        self._instance: Instance | None = None
+        self._mask_template = np.zeros(0, dtype=np.int8)
+        self._index_template = np.zeros(0, dtype=np.int64)
+
+    def __call__(self, state: State) -> tuple[Observation, Bools]:
+        """New arrays, inside ``space``, of a state whose instance fits the padding; its mask."""
+        if state.instance is not self._instance:
+            self._bind(state.instance)
+        buffer, legal = self._floats(state)
+        masks, indices = self._mask_template.copy(), self._index_template.copy()
+        observation: Observation = {name: buffer[at] for name, at in self._floats.slices.items()}
+        for name, at in self._indices.items():
+            observation[name] = indices[at]
+        for name, at in self._masks.items():
+            observation[name] = masks[at]
+        mask = self._actions.mask(legal)
+        observation["action_mask"] = mask.astype(np.int8)
+        return observation, mask
+
+    def _bind(self, instance: Instance) -> None:
+        """Store the indices and masks that do not change during an episode."""
+        self._mask_template = np.zeros(buffer_length(self._masks), dtype=np.int8)
+        self._index_template = np.zeros(buffer_length(self._indices), dtype=np.int64)
+        m = instance.n_edges
+        self._index_template[self._indices["edge_source"]][:m] = instance.edges[:, 0]
+        self._index_template[self._indices["edge_target"]][:m] = instance.edges[:, 1]
+        self._mask_template[self._masks["task_mask"]][: instance.n_tasks] = 1
+        self._mask_template[self._masks["processor_mask"]][: instance.n_processors] = 1
+        self._mask_template[self._masks["edge_mask"]][:m] = 1
+        self._instance = instance
+
+
+class FlatObservation:
+    """Turns states into one vector: ``Box`` float32, for policies that are plain networks.
+
+    It holds the float features of tasks, processors and pairs, in the order of the table; edges
+    and masks are left out. ``flat_slices`` says where each feature is.
+
+    Args:
+        max_tasks: N ≥ 1.
+        max_processors: P ≥ 1.
+        max_edges: M; not used.
+        actions: the action mode of the mask; default ``PairActions``.
+    """
+
+    def __init__(
+        self,
+        max_tasks: int,
+        max_processors: int,
+        max_edges: int,
+        actions: ActionMode | None = None,
+    ) -> None:
+        sizes = group_sizes(max_tasks, max_processors, max_edges)
+        self._actions = actions or PairActions(max_tasks, max_processors)
+        self._floats = _FloatFeatures(FLAT_FEATURES, sizes)
+        high = np.concatenate(
+            [np.full(sizes[f.group], highest(f), dtype=np.float32) for f in FLAT_FEATURES]
+        )
+        self.space = spaces.Box(np.zeros_like(high), high, dtype=np.float32)
+
+    def __call__(self, state: State) -> tuple[npt.NDArray[np.float32], Bools]:
+        """A new vector, inside ``space``, of a state whose instance fits the padding; its mask."""
+        buffer, legal = self._floats(state)
+        return buffer, self._actions.mask(legal)
+
+
+class _FloatFeatures:
+    """The float features in one buffer.
+
+    The static ones are computed once per instance; a step copies that buffer and fills in the rest.
+    """
+
+    def __init__(self, features: Sequence[Feature], sizes: dict[str, int]) -> None:
+        self.slices = feature_slices(features, sizes)
+        self._pair_shape = (sizes["task"], sizes["processor"])
+        self._instance: Instance | None = None
+        self._template = np.zeros(0, dtype=np.float32)
+        self._scale = 1.0
+        self._task_block = self._block("status_uncompleted", "earliest_finish")
+        self._processor_block = self._block("available", "available")
+        self._pair_block = self._block("placed", "gap")
+
+    def __call__(self, state: State) -> tuple[npt.NDArray[np.float32], Bools]:
+        """A new buffer, and the legal pairs ``[N, P]``."""
+        if state.instance is not self._instance:
+            self._bind(state.instance)
+        buffer = self._template.copy()
+        legal = np.empty(self._pair_shape, dtype=np.bool_)
+        observe(
+            state.instance.arrays,
+            state.arrays,
+            state.insertion,
+            self._scale,
+            LIMIT,
+            buffer[self._task_block].reshape(4, -1),
+            buffer[self._processor_block].reshape(1, -1),
+            buffer[self._pair_block].reshape(4, *self._pair_shape),
+            legal,
+        )
+        return buffer, legal
+
+    def _block(self, first: str, last: str) -> slice:
+        return slice(self.slices[first].start, self.slices[last].stop)
+
+    def _bind(self, instance: Instance) -> None:
+        """Compute everything that does not change while ``instance`` is being scheduled."""
+        n, p = instance.n_tasks, instance.n_processors
+        self._template = np.zeros(buffer_length(self.slices), dtype=np.float32)
+        for name, values in static_features(instance).items():
+            if name not in self.slices:
+                continue
+            target = self._template[self.slices[name]]
+            if values.ndim == 2:
+                target.reshape(self._pair_shape)[:n, :p] = values
+            else:
+                target[: values.shape[0]] = values
+        self._scale = instance.time_scale
+        self._instance = instance
+
+
+OBSERVATIONS: dict[str, type[GraphObservation] | type[FlatObservation]] = {
+    "flat": FlatObservation,
+    "graph": GraphObservation,
+}
+
+
+def flat_slices(max_tasks: int, max_processors: int) -> dict[str, slice]:
+    """Place of each feature in a ``"flat"`` observation; pairs are ``[N, P]``, flattened."""
+    return feature_slices(FLAT_FEATURES, group_sizes(max_tasks, max_processors, 0))
+
+
+def _feature_space(feature: Feature, sizes: dict[str, int]) -> spaces.Space[Any]:
+    size = sizes[feature.group]
+    if feature.unit == "mask":
+        return spaces.MultiBinary(size)
+    if feature.unit == "index":
+        return spaces.Box(0, max(sizes["task"] - 1, 1), (size,), dtype=np.int64)
+    return spaces.Box(0.0, highest(feature), (size,), dtype=np.float32)

@@ -1,0 +1,335 @@
+"""Gantt charts of complete and partial schedules; needs matplotlib, which is imported lazily."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dagsched_env.pictures.canvas import (
+    ACCENT,
+    GRID,
+    INK,
+    LANE,
+    PAPER,
+    QUIET,
+    SCREEN_DPI,
+    drawable,
+    new_figure,
+    require_matplotlib,
+    save_figure,
+    text_width,
+)
+from dagsched_env.pictures.colours import by_start, colour_tasks, text_colour
+from dagsched_env.pictures.labels import elide, short_labels, trailing_number
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["BAR_HEIGHT", "gantt_figure", "require_fit", "rgb_array", "save_gantt", "several"]
+
+BAR_HEIGHT = 0.76
+"""Height of a task in units of a processor's row."""
+ROW_INCHES, MAX_ROWS_INCHES = 0.48, 11.0
+TITLE_INCHES, AXIS_INCHES = 0.45, 0.9
+"""Height of what stands above each chart, and of what stands below and around all of them."""
+MIN_LABEL_POINTS, MAX_LABEL_POINTS = 5.0, 8.5
+TASK_LENGTH, PROCESSOR_LENGTH, TITLE_LENGTH = 40, 18, 64
+"""Letters of the longest labels."""
+MIN_ELIDED = 8
+"""With fewer letters than this an elided name says less than its number."""
+LEGEND_POINTS, LEGEND_WIDTH, SWATCH_POINTS = 8.5, 640.0, 38.0
+"""Size of the text, width of all columns, and room around a label."""
+
+
+class _Chart(NamedTuple):
+    """What is drawn: the placed tasks and the frame around them; times in the unit of the user."""
+
+    tasks: npt.NDArray[np.int64]  # [placed] indices
+    processor: npt.NDArray[np.int64]  # [placed]
+    start: npt.NDArray[np.float64]  # [placed]
+    duration: npt.NDArray[np.float64]  # [placed]
+    colour: npt.NDArray[np.int64]  # [placed] positions in the palette
+    palette: tuple[str, ...]
+    colour_means: str
+    legend: tuple[str, ...]
+    makespan: float
+    horizon: float
+    row_names: tuple[str, ...]
+    row_inches: float
+    task_names: tuple[str, ...]
+
+    @property
+    def legend_columns(self) -> int:
+        widest = max(text_width(label, LEGEND_POINTS) for label in self.legend)
+        return min(len(self.legend), int(LEGEND_WIDTH / (widest + SWATCH_POINTS)))
+
+    @property
+    def legend_inches(self) -> float:
+        if not self.legend:
+            return 0.0
+        return 0.1 + 0.18 * math.ceil(len(self.legend) / self.legend_columns)
+
+
+def gantt_figure(
+    schedule: Schedule | Sequence[Schedule], instance: Instance | None = None
+) -> "Figure":
+    """Processors as rows, tasks as bars, coloured by kind, or else by their depth in the graph.
+
+    Several schedules are drawn below each other on one scale of time, with the same colours.
+
+    Args:
+        schedule: one, or several of one problem. Complete, or partial: tasks on a negative
+            processor are not placed yet.
+        instance: the problem: gives the names with the kinds of tasks, the SLR and a row for every
+            processor; without it the tasks are coloured by their start time. Several schedules
+            need it.
+
+    Raises:
+        DAGSchedError: no schedule, several without their instance, or one that does not fit the
+            instance in size.
+        MissingExtraError: matplotlib is not installed.
+    """
+    require_matplotlib()
+    schedules = several(schedule, instance)
+    charts = _charts(schedules, instance)
+    first, last = charts[0], charts[-1]
+    above = TITLE_INCHES + first.row_inches * max(len(first.row_names), 2)
+    figure = new_figure(round(above * len(charts) + AXIS_INCHES + first.legend_inches, 1))
+    panels = figure.subplots(len(charts), sharex=True, squeeze=False)[:, 0]
+    for axes, chart, drawn in zip(panels, charts, schedules, strict=True):
+        _draw_frame(axes, chart)
+        _draw_title(axes, chart, drawn, instance)
+    panels[-1].set_xlabel(f"time · colour: {last.colour_means}", color=QUIET, fontsize=9)
+    if first.legend:
+        _draw_legend(figure, first)
+    figure.draw_without_rendering()  # after this the width of a bar is known
+    for axes, chart in zip(panels, charts, strict=True):
+        _draw_tasks(axes, chart)
+    return figure
+
+
+def save_gantt(
+    schedule: Schedule | Sequence[Schedule], path: str | Path, instance: Instance | None = None
+) -> Path:
+    """Write ``gantt_figure`` as PNG, SVG or PDF, by the suffix.
+
+    The file appears whole or not at all.
+
+    Args:
+        schedule: one or several, as of ``gantt_figure``.
+        path: the file to write.
+        instance: as of ``gantt_figure``.
+
+    Raises:
+        DAGSchedError: an unknown suffix, or as of ``gantt_figure``.
+        MissingExtraError: matplotlib is not installed.
+        OSError: the file cannot be written.
+    """
+    return save_figure(lambda: gantt_figure(schedule, instance), path)
+
+
+def rgb_array(schedule: Schedule, instance: Instance | None = None) -> npt.NDArray[np.uint8]:
+    """``gantt_figure`` as pixels, uint8 ``[height, width, 3]``; both sizes are even, as for video.
+
+    The size depends on the instance alone: all frames of an episode have one size.
+
+    Raises:
+        DAGSchedError: the schedule does not fit the instance in size.
+        MissingExtraError: matplotlib is not installed.
+    """
+    canvas: Any = gantt_figure(schedule, instance).canvas
+    canvas.draw()
+    return np.array(canvas.buffer_rgba(), dtype=np.uint8)[:, :, :3].copy()
+
+
+def several(
+    schedule: Schedule | Sequence[Schedule], instance: Instance | None
+) -> tuple[Schedule, ...]:
+    """One schedule or several, as a tuple that can be drawn below each other.
+
+    Raises:
+        DAGSchedError: no schedule, several without their instance, or one that does not fit the
+            instance in size.
+    """
+    schedules = (schedule,) if isinstance(schedule, Schedule) else tuple(schedule)
+    if not schedules:
+        raise DAGSchedError("there is no schedule to draw: give at least one")
+    if instance is None and len(schedules) > 1:
+        raise DAGSchedError("several schedules in one chart need their instance: pass instance=")
+    if instance is not None:
+        for each in schedules:
+            require_fit(each, instance)
+    return schedules
+
+
+def _charts(schedules: Sequence[Schedule], instance: Instance | None) -> list[_Chart]:
+    """One for each schedule; all have one scale of time."""
+    charts = [_chart(schedule, instance) for schedule in schedules]
+    horizon = max(chart.horizon for chart in charts)
+    rows = sum(len(chart.row_names) for chart in charts)
+    row_inches = min(ROW_INCHES, MAX_ROWS_INCHES / rows)
+    return [chart._replace(horizon=horizon, row_inches=row_inches) for chart in charts]
+
+
+def _chart(schedule: Schedule, instance: Instance | None) -> _Chart:
+    tasks = np.flatnonzero(schedule.processor >= 0)
+    processor, start = schedule.processor[tasks], schedule.start[tasks]
+    finish = schedule.finish[tasks]
+    makespan = float(finish.max(initial=0.0))
+    if instance is None:
+        rows = tuple(f"P{q}" for q in range(int(processor.max(initial=0)) + 1))
+        names = tuple(str(t) for t in range(schedule.processor.shape[0]))
+        placed_at = np.where(schedule.processor >= 0, schedule.start, 0.0)
+        horizon, colouring = makespan, by_start(placed_at)
+    else:
+        rows, names = instance.processor_names, instance.task_names
+        horizon, colouring = max(makespan, instance.lower_bound), colour_tasks(instance)
+    return _Chart(
+        tasks=tasks,
+        processor=processor,
+        start=start,
+        duration=finish - start,
+        colour=colouring.position[tasks],
+        palette=colouring.palette,
+        colour_means=colouring.means,
+        legend=_drawable(colouring.legend),
+        makespan=makespan,
+        horizon=horizon or 1.0,
+        row_names=_drawable(short_labels(rows, PROCESSOR_LENGTH)),
+        row_inches=ROW_INCHES,
+        task_names=_drawable(short_labels(names, TASK_LENGTH)),
+    )
+
+
+def _drawable(labels: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(drawable(label, len(label)) for label in labels)
+
+
+def require_fit(schedule: Schedule, instance: Instance) -> None:
+    """Raise DAGSchedError unless the schedule has the tasks and processors of the instance."""
+    n, p = schedule.processor.shape[0], int(schedule.processor.max(initial=-1)) + 1
+    if n != instance.n_tasks or p > instance.n_processors:
+        raise DAGSchedError(
+            f"the schedule has {n} tasks on {p} processors, {instance} does not: "
+            "draw it with its own instance"
+        )
+
+
+def _draw_frame(axes: "Axes", chart: _Chart) -> None:
+    """Lanes, axes, grid and the line at the makespan."""
+    rows = len(chart.row_names)
+    axes.set_xlim(0.0, chart.horizon * 1.015)
+    axes.set_ylim(rows - 0.45, -0.55)
+    for row in range(rows):
+        axes.axhspan(row - 0.44, row + 0.44, color=LANE, linewidth=0, zorder=0)
+    step = 1 if chart.row_inches > 0.15 else int(np.ceil(0.15 / chart.row_inches))
+    shown = range(0, rows, step)
+    labels = [chart.row_names[row] for row in shown]
+    axes.set_yticks(list(shown), labels, parse_math=False)
+    axes.tick_params(length=0, labelsize=9, labelcolor=INK)
+    axes.tick_params(axis="x", labelcolor=QUIET)
+    axes.grid(axis="x", color=GRID, linewidth=0.8, zorder=0.5)
+    axes.set_axisbelow(True)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    if chart.tasks.size:
+        axes.axvline(chart.makespan, color=ACCENT, linewidth=1.3, zorder=4)
+
+
+def _draw_title(axes: "Axes", chart: _Chart, schedule: Schedule, instance: Instance | None) -> None:
+    """Name and algorithm on the left, figures on the right."""
+    name = instance.name if instance is not None else None
+    parts = [elide(part, TITLE_LENGTH) for part in (name, schedule.algorithm) if part]
+    placed, n = chart.tasks.size, schedule.processor.shape[0]
+    figures = f"makespan {chart.makespan:g}"
+    if placed < n:
+        figures = f"{placed} of {n} tasks placed · makespan so far {chart.makespan:g}"
+    elif instance is not None:
+        figures += f" · SLR {schedule.slr(instance):.3f}"
+    axes.set_title(
+        drawable(" · ".join(parts), TITLE_LENGTH),
+        loc="left",
+        color=INK,
+        fontsize=11,
+        fontweight="bold",
+        parse_math=False,
+    )
+    axes.set_title(figures, loc="right", color=ACCENT, fontsize=10)
+
+
+def _draw_legend(figure: "Figure", chart: _Chart) -> None:
+    """The kinds of tasks, below the chart."""
+    from matplotlib.patches import Patch
+
+    legend = figure.legend(
+        handles=[Patch(facecolor=colour) for colour in chart.palette],
+        labels=[str(i) for i in range(len(chart.legend))],
+        loc="outside lower left",
+        ncols=chart.legend_columns,
+        fontsize=LEGEND_POINTS,
+        frameon=False,
+        borderpad=0.0,
+        borderaxespad=0.8,
+        handlelength=1.2,
+        handleheight=0.8,
+    )
+    # Set afterwards: the constructor leaves out labels that begin with "_" and reads formulas.
+    for text, label in zip(legend.get_texts(), chart.legend, strict=True):
+        text.set_parse_math(False)
+        text.set_text(label)
+
+
+def _draw_tasks(axes: "Axes", chart: _Chart) -> None:
+    """Bars, with names in those that are large enough."""
+    palette = np.array(chart.palette)
+    width = np.maximum(chart.duration, 0.001 * chart.horizon)
+    points_per_unit = axes.get_window_extent().width / SCREEN_DPI * 72.0 / axes.get_xlim()[1]
+    room = width * points_per_unit
+    axes.barh(
+        chart.processor,
+        width,
+        left=chart.start,
+        height=BAR_HEIGHT,
+        color=palette[chart.colour],
+        edgecolor=PAPER,
+        linewidth=np.clip(0.15 * room, 0.0, 0.8),
+        zorder=3,
+    )
+    points = min(MAX_LABEL_POINTS, 0.5 * BAR_HEIGHT * chart.row_inches * 72.0)
+    if points < MIN_LABEL_POINTS:
+        return
+    ink = [text_colour(colour) for colour in chart.palette]
+    for i in np.flatnonzero(room > points):
+        axes.text(
+            chart.start[i] + 0.5 * width[i],
+            chart.processor[i],
+            _fitting_label(chart.task_names[chart.tasks[i]], points, room[i] - 4.0),
+            ha="center",
+            va="center_baseline",
+            fontsize=points,
+            color=ink[chart.colour[i]],
+            zorder=5,
+            clip_on=True,
+            parse_math=False,
+        )
+
+
+def _fitting_label(label: str, points: float, room: float) -> str:
+    """The label, or its ends, or the number at its end, or nothing, whichever fits."""
+    width = text_width(label, points)
+    if width <= room:
+        return label
+    number = trailing_number(label)
+    least = max(MIN_ELIDED, 2 * len(number) + 2)  # so many that the number stays whole
+    for letters in range(math.ceil(len(label) * room / width), least - 1, -1):
+        elided = elide(label, letters)
+        if text_width(elided, points) <= room:
+            return elided
+    return number if text_width(number, points) <= room else ""

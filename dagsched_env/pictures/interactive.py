@@ -1,0 +1,119 @@
+"""A Gantt chart for a page, drawn by its script: zoom, details on hover, critical path."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from dagsched_env.io.atomic import write_text
+from dagsched_env.pictures.colours import colour_tasks, text_colour
+from dagsched_env.pictures.gantt import several
+from dagsched_env.pictures.labels import MAX_LENGTH, elide, short_labels
+from dagsched_env.pictures.page import asset, document, embed
+from dagsched_env.problem.critical import critical_chain
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
+
+__all__ = [
+    "chart_element",
+    "chart_script",
+    "chart_style",
+    "gantt_page",
+    "problem_data",
+    "save_page",
+    "schedule_data",
+]
+
+LABEL_LENGTH = 40
+"""Letters of the longest label; the details have up to ``MAX_LENGTH``."""
+
+
+def gantt_page(schedule: Schedule | Sequence[Schedule], instance: Instance) -> str:
+    """A page with one chart, as text; script, style and data are inside, nothing is fetched.
+
+    Of several schedules the page shows the first; a list leads to the others, on the same scale of
+    time.
+
+    Args:
+        schedule: one, or several of the same problem; complete and valid.
+        instance: its problem: gives names, edges, and the kinds or depths that colour the tasks.
+
+    Raises:
+        DAGSchedError: no schedule.
+        InvalidScheduleError: a schedule is not one of this instance.
+    """
+    schedules = several(schedule, instance)
+    for each in schedules:
+        each.validate(instance)
+    data = problem_data(instance)
+    data["horizon"] = max(instance.lower_bound, *(each.makespan for each in schedules))
+    data["schedules"] = shown = [schedule_data(each, instance) for each in schedules]
+    return document(
+        str(shown[0]["title"]),
+        [f'<div class="gantt page">\n{chart_element()}</div>', embed("data", data)],
+        styles=[asset("page.css"), chart_style()],
+        scripts=[chart_script(), asset("gantt_page.js")],
+    )
+
+
+def save_page(
+    schedule: Schedule | Sequence[Schedule], path: str | Path, instance: Instance
+) -> Path:
+    """Write ``gantt_page``; the file appears whole or not at all.
+
+    Args:
+        schedule: one or several, as of ``gantt_page``.
+        path: the file to write.
+        instance: the problem of the schedules.
+
+    Raises:
+        DAGSchedError: as of ``gantt_page``.
+        InvalidScheduleError: a schedule is not one of this instance.
+        OSError: the file cannot be written.
+    """
+    write_text(path, gantt_page(schedule, instance))
+    return Path(path)
+
+
+def chart_element() -> str:
+    """The inside of an element of class ``gantt``; ``ganttChart(element).show(data)`` draws it."""
+    return asset("gantt.html")
+
+
+def chart_style() -> str:
+    """The style sheet of ``chart_element``."""
+    return asset("gantt.css")
+
+
+def chart_script() -> str:
+    """The script that defines ``ganttChart``."""
+    return asset("gantt.js")
+
+
+def problem_data(instance: Instance) -> dict[str, object]:
+    """What the charts of all schedules of an instance share, as JSON values."""
+    colouring = colour_tasks(instance)
+    return {
+        "processors": [elide(name, MAX_LENGTH) for name in instance.processor_names],
+        "processorLabels": short_labels(instance.processor_names, LABEL_LENGTH),
+        "tasks": [elide(name, MAX_LENGTH) for name in instance.task_names],
+        "taskLabels": short_labels(instance.task_names, LABEL_LENGTH),
+        "edges": instance.edges.tolist(),
+        "colourMeans": colouring.means,
+        "palette": [[colour, text_colour(colour)] for colour in colouring.palette],
+        "legend": list(colouring.legend),
+        "colour": colouring.position.tolist(),
+        "horizon": instance.lower_bound,
+    }
+
+
+def schedule_data(schedule: Schedule, instance: Instance) -> dict[str, object]:
+    """What the chart of one complete, valid schedule needs besides ``problem_data``."""
+    labels = [elide(part, MAX_LENGTH) for part in (instance.name, schedule.algorithm) if part]
+    return {
+        "title": " · ".join(labels) or "schedule",
+        "figures": f"makespan {schedule.makespan:g} · SLR {schedule.slr(instance):.3f}",
+        "makespan": schedule.makespan,
+        "processor": schedule.processor.tolist(),
+        "start": schedule.start.tolist(),
+        "finish": schedule.finish.tolist(),
+        "chain": [list(link) for link in critical_chain(schedule, instance)],
+    }

@@ -1,0 +1,17 @@
+"""The problem: instances, machines, schedules, and the rules that a partial schedule obeys.
+
+In reading order:
+
+- ``errors``, ``expected``: the exceptions; arguments of another kind
+- ``kinds``: kinds of tasks, from their names
+- ``parameters``: what families and platforms draw for each instance
+- ``workflow``: a task graph without processors
+- ``instance``: the problem: tasks, processors, costs, communication
+- ``schedule``: a solution, with a check of its own that shares no code with the simulator
+- ``platforms``: processors, which turn a workflow into an instance
+- ``parts``: instances split for training, validation and test
+- ``simulator``: ``State``, a partial schedule to step; environment and search both use it
+- ``durations``: execution under noise
+- ``bounds``: lower bounds on every schedule
+- ``critical``: the tasks that decide a makespan
+"""

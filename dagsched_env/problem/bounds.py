@@ -1,0 +1,134 @@
+"""Lower bounds on the makespan of all schedules of an instance."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dagsched_env.kernels.arrays import Floats, InstanceArrays
+from dagsched_env.kernels.graph import bounds
+from dagsched_env.problem.instance import Instance
+
+__all__ = ["LowerBounds", "bounds_from", "heads", "lower_bounds", "tails"]
+
+THRESHOLDS = 16
+"""Most heads, and most tails, by which the tasks are chosen for the bound ``crowd``."""
+WINDOW_ROUNDS = 3
+"""Number of times that the weights of the processors are fitted to the widest window."""
+
+
+class LowerBounds(NamedTuple):
+    """Lower bounds on the makespan (time).
+
+    Always ``critical_path <= path`` and ``load <= window``, up to rounding.
+    """
+
+    critical_path: float
+    """CP_MIN: the longest path, each task at its minimum cost, communication free."""
+    load: float
+    """The work, distributed over the processors as evenly as unrelated costs allow: a dual bound
+    of the linear relaxation of R||Cmax. It is at least the mean load."""
+    path: float
+    """The longest path on which every task pays for communication or shares a processor with the
+    tasks before it."""
+    window: float
+    """The largest sum of a head, a tail, and the load of the tasks between them."""
+    crowd: float
+    """By the pigeonhole principle: of k·p + 1 tasks some processor runs k + 1. The k + 1 least of
+    their minimum costs, with the least head and tail."""
+
+    @property
+    def best(self) -> float:
+        """The largest of them."""
+        return max(self)
+
+
+def lower_bounds(instance: Instance) -> LowerBounds:
+    """All bounds of an instance, in O(edges · p² + tasks · p) time.
+
+    A bound may exceed the optimum by rounding errors of about 1e-15 of it.
+    """
+    return bounds_from(instance, heads(instance), tails(instance))
+
+
+def bounds_from(instance: Instance, head: Floats, tail: Floats) -> LowerBounds:
+    """As ``lower_bounds``, for callers that need the heads and tails themselves too.
+
+    Args:
+        instance: the problem.
+        head: ``[n, p]`` of ``heads``.
+        tail: ``[n, p]`` of ``tails``.
+    """
+    # All three are inf for ineligible pairs.
+    path = float((head + instance.comp + tail).min(axis=1).max())
+    weights = _weights(instance)
+    load = max(float(bounds.weighted_work(instance.comp, w).sum()) for w in weights)
+    window = _window(instance.comp, head.min(axis=1), tail.min(axis=1), weights)
+    crowd = _crowd(instance.comp.min(axis=1), head.min(axis=1), tail.min(axis=1), len(weights[0]))
+    return LowerBounds(instance.cp_min, load, path, max(load, window), crowd)
+
+
+def heads(instance: Instance) -> Floats:
+    """``[n, p]`` time before which task t cannot start on processor q; inf where ineligible."""
+    return bounds.heads(instance.arrays)
+
+
+def tails(instance: Instance) -> Floats:
+    """``[n, p]`` lower bound on the time from the finish of task t on processor q to the end of the
+    schedule; inf where ineligible."""
+    return bounds.heads(_reversed(instance.arrays))
+
+
+def _reversed(g: InstanceArrays) -> InstanceArrays:
+    """The same problem with time running backwards."""
+    topo = np.ascontiguousarray(g.topo[::-1])
+    return g._replace(
+        succ_ptr=g.pred_ptr,
+        succ_task=g.pred_task,
+        succ_data=g.pred_data,
+        pred_ptr=g.succ_ptr,
+        pred_task=g.succ_task,
+        pred_data=g.succ_data,
+        topo=topo,
+        topo_position=topo.shape[0] - 1 - g.topo_position,
+        latency=np.ascontiguousarray(g.latency.T),
+        inv_bandwidth=np.ascontiguousarray(g.inv_bandwidth.T),
+    )
+
+
+def _weights(instance: Instance) -> list[Floats]:
+    """Weights of the processors to be tried: each processor alone, which bounds the tasks that run
+    only there; all equal, which gives the mean load; and weights fitted to all tasks."""
+    p = instance.n_processors
+    everywhere = np.ones(instance.n_tasks, dtype=np.bool_)
+    return [*np.eye(p), np.full(p, 1.0 / p), bounds.load_weights(instance.comp, everywhere)]
+
+
+def _window(comp: Floats, head: Floats, tail: Floats, weights: list[Floats]) -> float:
+    """The best ``widest_window`` over these weights, and over some fitted to the window's tasks."""
+    widest = 0.0
+    for candidate in weights:
+        work = bounds.weighted_work(comp, candidate)
+        bound, r, d = bounds.widest_window(work, head, tail)
+        widest = max(widest, bound)
+    for _ in range(WINDOW_ROUNDS):
+        fitted = bounds.load_weights(comp, (head >= r) & (tail >= d))
+        bound, r, d = bounds.widest_window(bounds.weighted_work(comp, fitted), head, tail)
+        widest = max(widest, bound)
+    return float(widest)
+
+
+def _crowd(cost: Floats, head: Floats, tail: Floats, p: int) -> float:
+    """The bound over the costliest tasks, of all and of those with some least head or tail."""
+    best = 0.0
+    for times in (head, tail):
+        for least in np.quantile(times, np.linspace(0.0, 1.0, THRESHOLDS), method="lower"):
+            chosen = np.flatnonzero(times >= least)
+            chosen = chosen[np.argsort(-cost[chosen], kind="stable")]
+            k = np.arange(1, (chosen.size - 1) // p + 1)
+            if k.size:
+                total = np.concatenate([[0.0], np.cumsum(cost[chosen])])
+                before = np.minimum.accumulate(head[chosen])[k * p]
+                after = np.minimum.accumulate(tail[chosen])[k * p]
+                shared = total[k * p + 1] - total[k * p - k]
+                best = max(best, float((before + shared + after).max()))
+    return best

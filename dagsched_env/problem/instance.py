@@ -1,0 +1,484 @@
+"""The scheduling problem: a task DAG with communication costs on unrelated processors."""
+
+import difflib
+import hashlib
+import inspect
+import json
+from collections.abc import Hashable, Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+
+from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
+from dagsched_env.kernels.graph import bounds, cost_tables, ranks
+from dagsched_env.kernels.graph.csr import compress, topological_order
+from dagsched_env.problem.errors import FormatError, InvalidInstanceError
+
+__all__ = ["Instance"]
+
+JSON_FORMAT = "dagsched-instance"
+JSON_VERSION = 1
+HEADROOM = 32.0
+"""How often all costs may be added up within float64: some schedulers give durations a weight."""
+
+
+class Instance:
+    """A frozen, validated scheduling problem.
+
+    Communication of edge e from processor a to b ≠ a takes
+    ``latency[a, b] + data[e] * inv_bandwidth[a, b]``; within a processor it is free. All times are
+    in one unit that the user chooses.
+
+    Args:
+        comp: ``[n, p]`` execution time of each task on each processor, ≥ 0; ``inf`` = may not run.
+        edges: ``[m, 2]`` pairs (predecessor, successor) of task indices.
+        data: ``[m]`` amount of data on each edge, finite, ≥ 0.
+        inv_bandwidth: ``[p, p]`` time per unit of data; default 1. The diagonal is ignored.
+        latency: ``[p, p]`` start-up time of a transfer; default 0. The diagonal is ignored.
+        task_names: n distinct names; default ``"0"`` … ``"n-1"``.
+        processor_names: p distinct names; default ``"P0"`` … .
+        name: a label for tables and pictures.
+
+    Raises:
+        InvalidInstanceError: wrong shapes, NaN or negative costs, a task that no processor can
+            run, self-loops, duplicate edges, cycles; the message names the index.
+    """
+
+    def __init__(
+        self,
+        comp: npt.ArrayLike,
+        edges: npt.ArrayLike | Iterable[tuple[int, int]],
+        data: npt.ArrayLike,
+        *,
+        inv_bandwidth: npt.ArrayLike | None = None,
+        latency: npt.ArrayLike | None = None,
+        task_names: Sequence[str] | None = None,
+        processor_names: Sequence[str] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.comp = _check_comp(_floats("comp", comp))
+        n, p = self.comp.shape
+        self.task_names = _check_names("task_names", task_names, n, prefix="")
+        self.processor_names = _check_names("processor_names", processor_names, p, prefix="P")
+        self.edges = _check_edges(edges, self.task_names)
+        self.data = _check_data(_floats("data", data), self.edges)
+        self.inv_bandwidth = _check_link("inv_bandwidth", inv_bandwidth, p, default=1.0)
+        self.latency = _check_link("latency", latency, p, default=0.0)
+        if not isinstance(name, str | None):
+            raise InvalidInstanceError(f"name is {type(name).__name__}, not text")
+        self.name = name
+        self.arrays = self._build_arrays()
+
+    def __setattr__(self, key: str, value: object) -> None:
+        if "arrays" in self.__dict__:
+            raise AttributeError(f"Instance is frozen: make a new one instead of setting {key!r}")
+        super().__setattr__(key, value)
+
+    # -- sizes and derived quantities ------------------------------------------------------------
+
+    @property
+    def n_tasks(self) -> int:
+        return int(self.comp.shape[0])
+
+    @property
+    def n_processors(self) -> int:
+        return int(self.comp.shape[1])
+
+    @property
+    def n_edges(self) -> int:
+        return int(self.edges.shape[0])
+
+    @property
+    def topological_order(self) -> Ints:
+        """``[n]`` tasks, every predecessor before its successors (Kahn, first in first out)."""
+        return self.arrays.topo
+
+    @cached_property
+    def cp_min(self) -> float:
+        """Longest path with each task at its minimum cost and no communication (time)."""
+        return float(bounds.critical_path_bound(self.arrays))
+
+    @property
+    def time_scale(self) -> float:
+        """``cp_min``, or 1 where that is 0: the unit of scaled times, rewards and features."""
+        return self.cp_min if self.cp_min > 0 else 1.0
+
+    @cached_property
+    def lower_bound(self) -> float:
+        """No schedule is shorter: the larger of the critical path and the mean load (time)."""
+        return max(self.cp_min, float(bounds.load_bound(self.arrays)))
+
+    @cached_property
+    def rank_u(self) -> Floats:
+        """``[n]`` upward rank of HEFT (time)."""
+        return _frozen(ranks.rank_u(self.arrays))
+
+    @cached_property
+    def rank_d(self) -> Floats:
+        """``[n]`` downward rank of HEFT (time)."""
+        return _frozen(ranks.rank_d(self.arrays))
+
+    @cached_property
+    def oct(self) -> Floats:
+        """``[n, p]`` optimistic cost table of PEFT (time)."""
+        return _frozen(cost_tables.oct_table(self.arrays))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the numbers (not the names): equal for equal problems on every machine."""
+        digest = hashlib.sha256(f"{self.n_tasks},{self.n_processors},{self.n_edges}".encode())
+        for array in self._numbers():
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        if other is self:
+            return True
+        if not isinstance(other, Instance):
+            return False
+        return (
+            self.name == other.name
+            and self.task_names == other.task_names
+            and self.processor_names == other.processor_names
+            and all(map(np.array_equal, self._numbers(), other._numbers()))
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __repr__(self) -> str:
+        label = f"{self.name!r}, " if self.name else ""
+        sizes = f"tasks={self.n_tasks}, processors={self.n_processors}, edges={self.n_edges}"
+        return f"Instance({label}{sizes})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Instance._from_dict, (self._as_dict(),)
+
+    # -- conversions -----------------------------------------------------------------------------
+
+    def renamed(
+        self,
+        name: str | None = None,
+        *,
+        task_names: Sequence[str] | None = None,
+        processor_names: Sequence[str] | None = None,
+    ) -> "Instance":
+        """The same problem under other names; those that are None stay.
+
+        Args:
+            name: of the instance.
+            task_names: n distinct names.
+            processor_names: p distinct names.
+        """
+        return Instance(
+            self.comp,
+            self.edges,
+            self.data,
+            inv_bandwidth=self.inv_bandwidth,
+            latency=self.latency,
+            task_names=self.task_names if task_names is None else task_names,
+            processor_names=self.processor_names if processor_names is None else processor_names,
+            name=self.name if name is None else name,
+        )
+
+    @classmethod
+    def from_networkx(
+        cls,
+        graph: "nx.DiGraph[Any]",
+        *,
+        comp: str = "comp",
+        data: str = "data",
+        inv_bandwidth: npt.ArrayLike | None = None,
+        latency: npt.ArrayLike | None = None,
+        processor_names: Sequence[str] | None = None,
+        name: str | None = None,
+    ) -> "Instance":
+        """Read a DiGraph whose nodes carry a cost vector and whose edges carry an amount of data.
+
+        Args:
+            graph: node attribute ``comp``: p execution times; edge attribute ``data``: a number.
+            comp: name of the node attribute.
+            data: name of the edge attribute; a missing one counts as 0.
+            inv_bandwidth: as of ``Instance``.
+            latency: as of ``Instance``.
+            processor_names: as of ``Instance``.
+            name: a label; default: that of the graph.
+
+        Raises:
+            InvalidInstanceError: a node without costs, or anything that ``Instance`` refuses.
+        """
+        if not graph.is_directed() or graph.is_multigraph():
+            raise InvalidInstanceError(
+                f"the graph is a {type(graph).__name__}: an instance needs a DiGraph"
+            )
+        index: dict[Hashable, int] = {node: i for i, node in enumerate(graph.nodes)}
+        for node, attributes in graph.nodes(data=True):
+            if comp not in attributes:
+                raise InvalidInstanceError(
+                    f"node {node!r} has no attribute {comp!r} with its costs"
+                )
+        return cls(
+            [attributes[comp] for _, attributes in graph.nodes(data=True)],
+            [(index[u], index[v]) for u, v in graph.edges],
+            [attributes.get(data, 0.0) for _, _, attributes in graph.edges(data=True)],
+            inv_bandwidth=inv_bandwidth,
+            latency=latency,
+            task_names=[str(node) for node in graph.nodes],
+            processor_names=processor_names,
+            name=name if name is not None else (graph.name or None),
+        )
+
+    def to_networkx(self) -> "nx.DiGraph[Any]":
+        """DiGraph on the task names: node attribute ``comp`` (list), edge attribute ``data``."""
+        graph: nx.DiGraph[Any] = nx.DiGraph(name=self.name or "")
+        for task, costs in zip(self.task_names, self.comp.tolist(), strict=True):
+            graph.add_node(task, comp=costs)
+        for (u, v), amount in zip(self.edges.tolist(), self.data.tolist(), strict=True):
+            graph.add_edge(self.task_names[u], self.task_names[v], data=amount)
+        return graph
+
+    def to_json(self) -> str:
+        """Own JSON format; infinite costs are written as null."""
+        record = {
+            key: value.tolist() if isinstance(value, np.ndarray) else value
+            for key, value in self._as_dict().items()
+        }
+        comp = self.comp.astype(object)
+        comp[np.isinf(self.comp)] = None
+        record["comp"] = comp.tolist()
+        return json.dumps(
+            {"format": JSON_FORMAT, "version": JSON_VERSION, **record}, allow_nan=False
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> "Instance":
+        """Read ``to_json``.
+
+        Raises:
+            FormatError: not JSON, not this format, or a key is missing or of a wrong type.
+            InvalidInstanceError: the numbers are not a valid instance.
+        """
+        try:
+            record = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise FormatError(f"not JSON: {error}") from None
+        if not isinstance(record, dict) or record.get("format") != JSON_FORMAT:
+            raise FormatError(f'no instance: the top level needs "format": "{JSON_FORMAT}"')
+        if record.get("version") != JSON_VERSION:
+            raise FormatError(f"version {record.get('version')!r} is not {JSON_VERSION}")
+        known = {"format", "version", *inspect.signature(cls).parameters}
+        for key in sorted(record.keys() - known):
+            close = difflib.get_close_matches(key, known, n=1)
+            question = f"did you mean {close[0]!r}? " if close else ""
+            raise FormatError(f"no key {key!r}: {question}There are {', '.join(sorted(known))}")
+        for key in ("edges", "data"):
+            record.setdefault(key, [])
+        for key in ("comp", "edges", "data"):
+            if not isinstance(record.get(key), list):
+                raise FormatError(f"key {key!r} is missing or no list")
+        try:
+            record["comp"] = [[np.inf if c is None else c for c in row] for row in record["comp"]]
+        except TypeError:
+            raise FormatError("key 'comp' has a row that is not a list") from None
+        return cls._from_dict(record)
+
+    # -- internals -------------------------------------------------------------------------------
+
+    def _numbers(self) -> tuple[npt.NDArray[Any], ...]:
+        return self.comp, self.edges, self.data, self.inv_bandwidth, self.latency
+
+    def _as_dict(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "comp": self.comp,
+            "edges": self.edges,
+            "data": self.data,
+            "inv_bandwidth": self.inv_bandwidth,
+            "latency": self.latency,
+            "task_names": self.task_names,
+            "processor_names": self.processor_names,
+        }
+
+    @classmethod
+    def _from_dict(cls, record: dict[str, Any]) -> "Instance":
+        optional = ("inv_bandwidth", "latency", "task_names", "processor_names", "name")
+        options = {key: record.get(key) for key in optional}
+        return cls(record["comp"], record["edges"], record["data"], **options)
+
+    def _build_arrays(self) -> InstanceArrays:
+        n, p = self.n_tasks, self.n_processors
+        sources, targets = self.edges[:, 0].copy(), self.edges[:, 1].copy()
+        succ_ptr, succ_task, succ_data = compress(n, sources, targets, self.data)
+        pred_ptr, pred_task, pred_data = compress(n, targets, sources, self.data)
+        topo = topological_order(succ_ptr, succ_task, pred_ptr)
+        if topo.shape[0] < n:
+            cycle = [_shown(t, self.task_names) for t in _find_cycle(self.edges)]
+            raise InvalidInstanceError(
+                "the tasks form a cycle: " + " -> ".join(cycle) + "; remove one edge"
+            )
+        position = np.empty(n, dtype=np.int64)
+        position[topo] = np.arange(n)
+        _check_magnitude(self)
+        other = ~np.eye(p, dtype=bool)
+        eligible = np.isfinite(self.comp)
+        link = [self.latency[other].mean(), self.inv_bandwidth[other].mean()] if p > 1 else [0, 0]
+        mean_comp = np.where(eligible, self.comp, 0.0).sum(axis=1) / eligible.sum(axis=1)
+        arrays = InstanceArrays(
+            comp=self.comp,
+            succ_ptr=succ_ptr,
+            succ_task=succ_task,
+            succ_data=succ_data,
+            pred_ptr=pred_ptr,
+            pred_task=pred_task,
+            pred_data=pred_data,
+            topo=topo,
+            topo_position=position,
+            latency=self.latency,
+            inv_bandwidth=self.inv_bandwidth,
+            mean_link=np.asarray(link, dtype=np.float64),
+            mean_comp=mean_comp,
+            min_comp=self.comp.min(axis=1),
+        )
+        return InstanceArrays(*(_frozen(array) for array in arrays))
+
+
+def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    array = np.ascontiguousarray(array)
+    array.flags.writeable = False
+    return array
+
+
+def _floats(what: str, values: npt.ArrayLike) -> Floats:
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInstanceError(f"{what} is not a rectangular array of numbers") from None
+
+
+def _first(mask: npt.ArrayLike) -> tuple[int, ...]:
+    """Index of the first True entry."""
+    return tuple(int(i) for i in np.argwhere(mask)[0])
+
+
+def _check_comp(comp: Floats) -> Floats:
+    if comp.ndim != 2 or 0 in comp.shape:
+        raise InvalidInstanceError(
+            f"comp needs shape [tasks, processors], at least one of each, got {list(comp.shape)}"
+        )
+    bad = np.isnan(comp) | (comp < 0)
+    if bad.any():
+        t, q = _first(bad)
+        raise InvalidInstanceError(
+            f"comp[{t}, {q}] is {comp[t, q]}: execution times are >= 0, inf where not allowed"
+        )
+    nowhere = np.isinf(comp).all(axis=1)
+    if nowhere.any():
+        raise InvalidInstanceError(
+            f"task {_first(nowhere)[0]} can run on no processor: its row of comp is all inf"
+        )
+    return _frozen(comp)
+
+
+def _shown(task: int, names: Sequence[str]) -> str:
+    """A task in a message: its name, or its index where no other name was given."""
+    name = names[task]
+    return name if name == str(task) else repr(name)
+
+
+def _check_edges(
+    edges: npt.ArrayLike | Iterable[tuple[int, int]], task_names: Sequence[str]
+) -> Ints:
+    n = len(task_names)
+    try:
+        raw = np.array(edges if isinstance(edges, np.ndarray) else list(edges))  # type: ignore[arg-type]
+        with np.errstate(invalid="ignore"):  # NaN and huge floats are refused below
+            pairs = raw.astype(np.int64) if raw.size else np.empty((0, 2), dtype=np.int64)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInstanceError("edges is not a list of pairs of task indices") from None
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise InvalidInstanceError(f"edges needs shape [edges, 2], got {list(pairs.shape)}")
+    if raw.size and (raw.dtype.kind not in "iuf" or not np.array_equal(raw, pairs)):
+        raise InvalidInstanceError("edges holds entries that are not whole numbers")
+    bad = ((pairs < 0) | (pairs >= n)).any(axis=1)
+    if bad.any():
+        e = _first(bad)[0]
+        raise InvalidInstanceError(
+            f"edge {e} is {pairs[e].tolist()}: task indices run from 0 to {n - 1}"
+        )
+    loops = pairs[:, 0] == pairs[:, 1]
+    if loops.any():
+        e = _first(loops)[0]
+        task = _shown(int(pairs[e, 0]), task_names)
+        raise InvalidInstanceError(f"edge {e} is a self-loop on task {task}; remove it")
+    keys = pairs[:, 0] * n + pairs[:, 1]
+    order = np.argsort(keys, kind="stable")
+    repeated = keys[order[1:]] == keys[order[:-1]]
+    if repeated.any():
+        earliest = np.argmin(order[:-1][repeated])
+        e = int(order[1:][repeated][earliest])
+        u, v = (_shown(task, task_names) for task in pairs[e].tolist())
+        raise InvalidInstanceError(
+            f"edge {e} repeats the pair ({u}, {v}); add the data up on one edge"
+        )
+    return _frozen(pairs)
+
+
+def _check_data(data: Floats, edges: Ints) -> Floats:
+    data = data.reshape(-1) if data.size == 0 else data
+    if data.shape != (edges.shape[0],):
+        raise InvalidInstanceError(
+            f"data needs one number per edge, shape [{edges.shape[0]}], got {list(data.shape)}"
+        )
+    bad = ~(np.isfinite(data) & (data >= 0))
+    if bad.any():
+        e = _first(bad)[0]
+        raise InvalidInstanceError(f"data[{e}] is {data[e]}: amounts are finite and >= 0")
+    return _frozen(data)
+
+
+def _check_link(what: str, values: npt.ArrayLike | None, p: int, default: float) -> Floats:
+    matrix = np.full((p, p), default) if values is None else _floats(what, values)
+    if matrix.shape != (p, p):
+        raise InvalidInstanceError(f"{what} needs shape [{p}, {p}], got {list(matrix.shape)}")
+    matrix[np.diag_indices(p)] = 0.0
+    bad = ~(np.isfinite(matrix) & (matrix >= 0))
+    if bad.any():
+        a, b = _first(bad)
+        raise InvalidInstanceError(f"{what}[{a}, {b}] is {matrix[a, b]}: it is finite and >= 0")
+    return _frozen(matrix)
+
+
+def _check_names(
+    what: str, names: Sequence[str] | None, count: int, prefix: str
+) -> tuple[str, ...]:
+    if names is None:
+        return tuple(f"{prefix}{i}" for i in range(count))
+    listed = isinstance(names, Iterable) and not isinstance(names, str)
+    if not listed or not all(isinstance(name, str) for name in names):
+        raise InvalidInstanceError(f"{what} is not a list of strings")
+    if len(names) != count:
+        raise InvalidInstanceError(f"{what} needs {count} names, got {len(names)}")
+    seen: set[str] = set()
+    for i, name in enumerate(names):
+        if name in seen:
+            raise InvalidInstanceError(f"{what}[{i}] repeats {name!r}; names are distinct")
+        seen.add(name)
+    return tuple(names)
+
+
+def _check_magnitude(instance: Instance) -> None:
+    """Refuse numbers whose sum over the whole problem, some times as much, leaves float64."""
+    with np.errstate(over="ignore"):
+        work = instance.comp[np.isfinite(instance.comp)].sum()
+        transfers = instance.data.sum() * instance.inv_bandwidth.max()
+        delays = instance.n_edges * instance.latency.max()
+        if not work + transfers + delays < np.finfo(np.float64).max / HEADROOM:
+            raise InvalidInstanceError("the costs overflow when added up: choose a larger unit")
+
+
+def _find_cycle(edges: Ints) -> list[int]:
+    cycle = nx.find_cycle(nx.DiGraph(edges.tolist()))
+    return [u for u, _ in cycle] + [cycle[0][0]]

@@ -1,0 +1,31 @@
+"""An instance with some of its numbers changed."""
+
+from typing import Any
+
+from dagsched_env.problem.instance import Instance
+
+__all__ = ["altered", "rescaled"]
+
+
+def altered(instance: Instance, **changes: Any) -> Instance:
+    """A new instance with the arguments of ``Instance`` in ``changes``, the others unchanged.
+
+    Raises:
+        InvalidInstanceError: the changed numbers are not a valid problem.
+    """
+    arguments: dict[str, Any] = {
+        "comp": instance.comp,
+        "edges": instance.edges,
+        "data": instance.data,
+        "inv_bandwidth": instance.inv_bandwidth,
+        "latency": instance.latency,
+        "task_names": instance.task_names,
+        "processor_names": instance.processor_names,
+        "name": instance.name,
+    }
+    return Instance(**(arguments | changes))
+
+
+def rescaled(instance: Instance, factor: float) -> Instance:
+    """The instance with all communication times multiplied by a factor ≥ 0."""
+    return altered(instance, data=instance.data * factor, latency=instance.latency * factor)

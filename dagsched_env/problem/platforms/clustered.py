@@ -1,0 +1,87 @@
+"""Clusters of processors with slow links between them, made of the processors of any platform."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dagsched_env.kernels.arrays import Floats
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.parameters import Choices, WholeChoices, check_choices, draw_choice
+from dagsched_env.problem.platforms.altered import altered
+from dagsched_env.problem.platforms.ccr import mean_communication
+from dagsched_env.problem.platforms.model import PlatformModel
+from dagsched_env.problem.platforms.unrelated import Unrelated
+from dagsched_env.problem.workflow import Workflow
+
+__all__ = ["Clustered"]
+
+
+@dataclass(frozen=True)
+class Clustered:
+    """Splits the processors of another platform into clusters whose sizes differ by at most one.
+
+    A transfer between clusters takes ``slowdown`` times as long as the same transfer within one.
+    The start-up times (latencies) are ``latency_share`` of the mean communication, and are in the
+    same ratio. The mean communication over all pairs of processors, and so CCR, is exactly that of
+    the other platform. Around another ``Clustered`` it makes clusters of clusters.
+
+    Args:
+        platform: draws the processors.
+        n_clusters: number of clusters ≥ 1, or choices of it; at most one per processor is made.
+        slowdown: ≥ 1, or choices of it.
+        latency_share: in [0, 1], or choices of it.
+
+    Raises:
+        DAGSchedError: an argument is out of its range; the message names it.
+    """
+
+    platform: PlatformModel = field(default=Unrelated(n_processors=8))
+    n_clusters: WholeChoices = 2
+    slowdown: Choices = 10.0
+    latency_share: Choices = 0.1
+
+    def __post_init__(self) -> None:
+        check_choices("n_clusters", self.n_clusters, at_least=1, whole=True)
+        check_choices("slowdown", self.slowdown, at_least=1)
+        check_choices("latency_share", self.latency_share, at_least=0, at_most=1)
+
+    @property
+    def max_processors(self) -> int:
+        """Largest p."""
+        return self.platform.max_processors
+
+    def __call__(self, workflow: Workflow, rng: np.random.Generator, /) -> Instance:
+        """The workflow on one such platform."""
+        n_clusters = int(draw_choice(self.n_clusters, rng))
+        slowdown = draw_choice(self.slowdown, rng)
+        latency_share = draw_choice(self.latency_share, rng)
+        instance = self.platform(workflow, rng)
+        return _relinked(
+            instance, _ratios(instance.n_processors, n_clusters, slowdown), latency_share
+        )
+
+
+def _ratios(p: int, n_clusters: int, slowdown: float) -> Floats:
+    """``[p, p]`` duration of a transfer in units of one within a cluster."""
+    cluster = np.arange(p) * min(n_clusters, p) // p
+    return np.where(cluster[:, None] == cluster, 1.0, slowdown)
+
+
+def _relinked(instance: Instance, ratios: Floats, latency_share: float) -> Instance:
+    """The instance with its links multiplied by ``ratios``; its mean communication is unchanged."""
+    wanted = mean_communication(instance)
+    if wanted == 0:  # no edges, no data, or one processor
+        return instance
+    other = ~np.eye(instance.n_processors, dtype=bool)
+    slowed = altered(
+        instance,
+        inv_bandwidth=instance.inv_bandwidth * ratios,
+        latency=instance.latency * ratios,
+    )
+    scale = (1.0 - latency_share) * wanted / mean_communication(slowed)
+    start_up = latency_share * wanted * ratios / ratios[other].mean()
+    return altered(
+        slowed,
+        inv_bandwidth=slowed.inv_bandwidth * scale,
+        latency=slowed.latency * scale + start_up,
+    )

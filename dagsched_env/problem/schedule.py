@@ -1,0 +1,300 @@
+"""A complete schedule: metrics, and a validity check that shares no code with the simulator."""
+
+import itertools
+import json
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from types import NoneType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dagsched_env.problem.errors import FormatError, InvalidScheduleError
+from dagsched_env.problem.expected import expect
+from dagsched_env.problem.instance import Instance
+
+__all__ = ["Schedule"]
+
+JSON_FORMAT = "dagsched-schedule"
+JSON_VERSION = 1
+TOLERANCE = 1e-9
+"""Relative slack of the validity check, in units of the makespan."""
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """Where and when each task runs.
+
+    Args:
+        processor: ``[n]`` processor index of each task.
+        start: ``[n]`` start times.
+        finish: ``[n]`` finish times.
+        algorithm: label of the scheduler, for tables and pictures.
+    """
+
+    processor: npt.NDArray[np.int64]
+    start: npt.NDArray[np.float64]
+    finish: npt.NDArray[np.float64]
+    algorithm: str | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.algorithm, str | None):
+            raise InvalidScheduleError(f"algorithm is {type(self.algorithm).__name__}, not text")
+        for name, dtype in (("processor", np.int64), ("start", np.float64), ("finish", np.float64)):
+            try:
+                array = np.array(getattr(self, name), dtype=dtype)
+            except (TypeError, ValueError, OverflowError):
+                raise InvalidScheduleError(f"{name} is not a list of numbers") from None
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+        shapes = {self.processor.shape, self.start.shape, self.finish.shape}
+        if len(shapes) != 1 or self.processor.ndim != 1:
+            raise InvalidScheduleError(
+                "processor, start and finish need one entry per task each, got shapes "
+                f"{self.processor.shape}, {self.start.shape}, {self.finish.shape}"
+            )
+
+    @classmethod
+    def adopt(
+        cls,
+        processor: npt.NDArray[np.int64],
+        start: npt.NDArray[np.float64],
+        finish: npt.NDArray[np.float64],
+        *,
+        algorithm: str | None = None,
+    ) -> "Schedule":
+        """Use arrays that the caller has just made, without copying or checking them.
+
+        Args:
+            processor: ``[n]`` int64; becomes read-only, as the others.
+            start: ``[n]`` float64 (time).
+            finish: ``[n]`` float64 (time).
+            algorithm: label of the schedule.
+        """
+        for array in (processor, start, finish):
+            array.flags.writeable = False
+        schedule = object.__new__(cls)
+        schedule.__dict__.update(
+            processor=processor, start=start, finish=finish, algorithm=algorithm
+        )
+        return schedule
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Schedule)
+            and np.array_equal(self.processor, other.processor)
+            and np.array_equal(self.start, other.start)
+            and np.array_equal(self.finish, other.finish)
+        )
+
+    # -- metrics ---------------------------------------------------------------------------------
+
+    @property
+    def makespan(self) -> float:
+        """Finish time of the last task."""
+        return float(self.finish.max(initial=0.0))
+
+    def slr(self, instance: Instance) -> float:
+        """Schedule length ratio, makespan / CP_MIN; ≥ 1 (the divisor is 1 where CP_MIN is 0)."""
+        expect("instance", instance, Instance, "schedule.slr(instance)")
+        return self.makespan / instance.time_scale
+
+    def speedup(self, instance: Instance) -> float:
+        """Sequential time on the best single processor / makespan.
+
+        Where no processor can run all tasks, every task counts with its minimum cost.
+        """
+        expect("instance", instance, Instance, "schedule.speedup(instance)")
+        sequential = float(instance.comp.sum(axis=0).min())
+        if not np.isfinite(sequential):
+            sequential = float(instance.comp.min(axis=1).sum())
+        return sequential / self.makespan if self.makespan > 0 else 1.0
+
+    def efficiency(self, instance: Instance) -> float:
+        """Speedup / number of processors."""
+        expect("instance", instance, Instance, "schedule.efficiency(instance)")
+        return self.speedup(instance) / instance.n_processors
+
+    # -- validity --------------------------------------------------------------------------------
+
+    def validate(self, instance: Instance) -> None:
+        """Check every constraint in plain numpy, within 1e-9 of the makespan.
+
+        Raises:
+            InvalidScheduleError: names the first violation: a size, an index, a time that is not
+                finite or negative, an ineligible processor, a wrong duration, two tasks at once on
+                a processor, or a task that starts before its data arrives.
+            DAGSchedError: ``instance`` is something else.
+        """
+        expect("instance", instance, Instance, "schedule.validate(instance)")
+        n = instance.n_tasks
+        if self.processor.shape[0] != n:
+            raise InvalidScheduleError(f"{self.processor.shape[0]} tasks, but the instance has {n}")
+        slack = TOLERANCE * self.makespan if np.isfinite(self.makespan) else 0.0
+        self._check_placements(instance, slack)
+        self._check_overlaps(instance, slack)
+        self._check_precedence(instance, slack)
+
+    def _check_placements(self, instance: Instance, slack: float) -> None:
+        p = instance.n_processors
+        for t, (q, start, finish) in enumerate(
+            zip(self.processor.tolist(), self.start.tolist(), self.finish.tolist(), strict=True)
+        ):
+            if not 0 <= q < p:
+                raise InvalidScheduleError(
+                    f"task {_task(t, instance)} is on processor {q}, not in 0..{p - 1}"
+                )
+            if not (np.isfinite(start) and np.isfinite(finish)) or start < -slack:
+                raise InvalidScheduleError(
+                    f"task {_task(t, instance)} runs from {start} to {finish}"
+                )
+            cost = float(instance.comp[t, q])
+            if not np.isfinite(cost):
+                raise InvalidScheduleError(
+                    f"task {_task(t, instance)} may not run on processor {_processor(q, instance)}"
+                )
+            if abs(finish - start - cost) > slack:
+                raise InvalidScheduleError(
+                    f"task {_task(t, instance)} takes {finish - start} on processor "
+                    f"{_processor(q, instance)}, its cost there is {cost}"
+                )
+
+    def _check_overlaps(self, instance: Instance, slack: float) -> None:
+        for q in range(instance.n_processors):
+            tasks = np.flatnonzero(self.processor == q)
+            # By midpoint: a task of duration 0 may start a rounding error after its successor.
+            middle = 0.5 * self.start[tasks] + 0.5 * self.finish[tasks]
+            tasks = tasks[np.argsort(middle, kind="stable")]
+            for a, b in itertools.pairwise(tasks.tolist()):
+                if self.start[b] < self.finish[a] - slack:
+                    raise InvalidScheduleError(
+                        f"tasks {_task(a, instance)} and {_task(b, instance)} overlap on processor "
+                        f"{_processor(q, instance)}: {a} finishes at {self.finish[a]}, {b} starts "
+                        f"at {self.start[b]}"
+                    )
+
+    def _check_precedence(self, instance: Instance, slack: float) -> None:
+        source, target = instance.edges[:, 0], instance.edges[:, 1]
+        a, b = self.processor[source], self.processor[target]
+        transfer = instance.latency[a, b] + instance.data * instance.inv_bandwidth[a, b]
+        arrival = self.finish[source] + np.where(a == b, 0.0, transfer)
+        late = np.flatnonzero(self.start[target] < arrival - slack)
+        if late.size:
+            e = late[0]
+            raise InvalidScheduleError(
+                f"task {_task(target[e], instance)} starts at {self.start[target[e]]}, before the "
+                f"data of task {_task(source[e], instance)} arrives at {arrival[e]} (edge {e})"
+            )
+
+    # -- conversions -----------------------------------------------------------------------------
+
+    def to_json(self, instance: Instance | None = None) -> str:
+        """Own JSON format.
+
+        Args:
+            instance: the problem: its names of tasks and processors are added, for readers of the
+                file; ``from_json`` does not need them.
+        """
+        names = {}
+        if instance is not None:
+            names = {
+                "tasks": list(instance.task_names),
+                "processors": list(instance.processor_names),
+            }
+        return json.dumps(
+            {
+                "format": JSON_FORMAT,
+                "version": JSON_VERSION,
+                "algorithm": self.algorithm,
+                "makespan": self.makespan,
+                **names,
+                "processor": self.processor.tolist(),
+                "start": self.start.tolist(),
+                "finish": self.finish.tolist(),
+            },
+            allow_nan=False,
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> "Schedule":
+        """Read ``to_json``.
+
+        Raises:
+            FormatError: not JSON, not this format, or a value of a wrong type; the message names
+                the key.
+            InvalidScheduleError: the lists are not of one length, or the algorithm is no text.
+        """
+        try:
+            record = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise FormatError(f"not JSON: {error}") from None
+        if not isinstance(record, dict) or record.get("format") != JSON_FORMAT:
+            raise FormatError(f'no schedule: the top level needs "format": "{JSON_FORMAT}"')
+        version, makespan = record.get("version"), record.get("makespan", 0.0)
+        if type(version) is not int or version != JSON_VERSION:
+            raise FormatError(f"version {version!r} is not {JSON_VERSION}")
+        if type(makespan) not in (int, float):
+            raise FormatError(f"key 'makespan' is {KINDS[type(makespan)]}, not a number")
+        return cls(
+            _entries(record, "processor", (int,), "a whole number"),
+            _entries(record, "start", (int, float), "a number"),
+            _entries(record, "finish", (int, float), "a number"),
+            algorithm=record.get("algorithm"),
+        )
+
+    def plot(self, path: str | Path, instance: Instance | None = None) -> Path:
+        """Write a Gantt chart as PNG, SVG, PDF or HTML, by the suffix of ``path``.
+
+        Args:
+            path: the file to write.
+            instance: the problem: gives names, and rows of idle processors; HTML needs it.
+
+        Raises:
+            DAGSchedError: the arguments are swapped, or as of ``dagsched_env.pictures.save``.
+            MissingExtraError: matplotlib is not installed.
+        """
+        call = 'schedule.plot("gantt.png", instance)'
+        expect("path", path, (str, PathLike), call)
+        expect("instance", instance, (Instance, NoneType), call)
+        from dagsched_env.pictures import save
+
+        return save(self, path, instance)
+
+
+KINDS = {
+    type(None): "null",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    list: "a list",
+    dict: "an object",
+}
+"""Types of JSON values, as messages name them."""
+
+
+def _task(t: int, instance: Instance) -> str:
+    """A task in a message: its index, and its name if it has one."""
+    return _numbered(t, instance.task_names[t], default=str(t))
+
+
+def _processor(q: int, instance: Instance) -> str:
+    """A processor in a message: its index, and its name if it has one."""
+    return _numbered(q, instance.processor_names[q], default=f"P{q}")
+
+
+def _numbered(index: int, name: str, default: str) -> str:
+    return str(index) if name == default else f"{index} ({name!r})"
+
+
+def _entries(record: dict[str, Any], key: str, kinds: tuple[type, ...], expected: str) -> Any:
+    """The list of numbers, one per task, at a key; raises FormatError."""
+    values = record.get(key)
+    if not isinstance(values, list):
+        raise FormatError(f"key {key!r} is missing or no list")
+    for i, value in enumerate(values):
+        if type(value) not in kinds:
+            raise FormatError(f"{key}[{i}] is {KINDS[type(value)]}, not {expected}")
+    return values

@@ -1,0 +1,412 @@
+"""Sources of instances as text: ``family:NAME?parameter=value&…``, ``FILE?parameter=value&…``.
+
+Parameters of the platform stand beside those of the family:
+
+    family:cholesky?tiles=4..8&platform=cpu_gpu&cpus=3&gpus=1&ccr=1,2
+
+A value is a number, a range ``low..high`` or choices ``a,b,c``, drawn anew for each instance.
+Underscores in names may be hyphens, and ``n_`` in front of a parameter may be left out. ``table``
+lists all families, platforms and parameters. Installed packages may declare more families by entry
+points (``dagsched_env.sources.plugins``): functions or dataclasses with types and defaults.
+
+Behind a file or folder stand the machines for files that describe none, with the parameters of
+``dagsched_env.io.MachineOptions``:
+
+    graph.dot?platform=identical&processors=4&bandwidth=1
+    workflows/?machines=machines.json
+
+Such texts and suites are the SPECs that ``dagsched_env.sources`` resolves.
+"""
+
+import difflib
+import inspect
+import itertools
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_type_hints
+
+from dagsched_env.generators import GENERATORS, Generator, Mixture
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.parameters import Range
+from dagsched_env.problem.platforms import PLATFORMS
+from dagsched_env.sources import plugins
+
+if TYPE_CHECKING:
+    from dagsched_env.io import MachineOptions
+
+__all__ = [
+    "DEFAULT_PLATFORM",
+    "PREFIX",
+    "Parameter",
+    "factory",
+    "family_names",
+    "file_spec",
+    "files_of",
+    "keys",
+    "make_family",
+    "parameters",
+    "parse_family",
+    "parse_file",
+    "plain",
+    "table",
+    "takes_platform",
+]
+
+PREFIX = "family:"
+DEFAULT_PLATFORM = "unrelated"
+
+MOST_VALUES = 10_000
+"""A range of choices, and a mixture, may have so many members."""
+
+REMEDY = "(dagsched generate --list shows all)"
+
+
+def parse_family(spec: str) -> Generator:
+    """The family that ``family:NAME?parameter=value&…`` describes.
+
+    Raises:
+        DAGSchedError: an unknown name, a value that cannot be read or is out of its range; the
+            message repeats the SPEC.
+    """
+    name, _, query = spec.removeprefix(PREFIX).partition("?")
+    try:
+        return make_family(name, _settings(query))
+    except DAGSchedError as error:
+        raise DAGSchedError(f"{spec}: {error}") from None
+
+
+def parse_file(spec: str) -> "tuple[str, MachineOptions]":
+    """The file or folder that ``FILE?parameter=value&…`` names, and its machines.
+
+    A file that exists under the whole text is that file.
+
+    Raises:
+        DAGSchedError: an unknown parameter, or a value that cannot be read or is out of its range;
+            the message repeats the SPEC.
+    """
+    from dagsched_env.io import MachineOptions
+
+    path, mark, query = spec.rpartition("?")
+    if not mark or Path(spec).exists():
+        return spec, MachineOptions()
+    kinds = {plain(name): hint for name, hint in get_type_hints(MachineOptions).items()}
+    values: dict[str, Any] = {}
+    try:
+        for key, text in _settings(query).items():
+            name = plain(key)
+            if name not in kinds:
+                raise DAGSchedError(f"no parameter {key!r}: {_suggestion(name, kinds)}")
+            values[name] = _value(name, text, get_args(kinds[name])[0])
+        options = MachineOptions(**values)
+        options.check()
+    except DAGSchedError as error:
+        raise DAGSchedError(f"{spec}: {error}") from None
+    return path, options
+
+
+def files_of(spec: str) -> list[str]:
+    """What a SPEC names: a file or a folder, and a machine file; nothing for a family.
+
+    Raises:
+        DAGSchedError: as ``parse_file``.
+    """
+    if spec.startswith(PREFIX):
+        return []
+    path, options = parse_file(spec)
+    return [path] if options.machines is None else [path, options.machines]
+
+
+def file_spec(path: str, options: "MachineOptions") -> str:
+    """The text that ``parse_file`` reads back; the file alone where nothing is said."""
+    query = "&".join(f"{name}={value}" for name, value in options.given.items())
+    return f"{path}?{query}" if query else path
+
+
+def make_family(name: str, settings: Mapping[str, str]) -> Generator:
+    """A family by its name and the texts of its parameters.
+
+    Choices of a parameter that is itself a range (``tiles=4,8``) give a mixture of families.
+
+    Args:
+        name: a key of ``GENERATORS``, or of an entry point of families.
+        settings: parameter → text, among them ``platform`` and the parameters of the platform.
+
+    Raises:
+        DAGSchedError: an unknown name, a value that cannot be read or is out of its range.
+    """
+    family = factory(name)
+    own = parameters(family)
+    texts = {plain(key): text for key, text in settings.items()}
+    machines = texts.pop("platform", None)
+    if not takes_platform(family):
+        if machines is not None:
+            raise DAGSchedError(f"{name} makes its own machines: leave platform out")
+        _check_names(name, texts, own)
+        return _mixed(name, (family(**values) for values in _alternatives(own, texts)))
+    platform = _known("platform", machines or DEFAULT_PLATFORM, PLATFORMS)
+    theirs = parameters(PLATFORMS[platform])
+    _check_names(f"{name} on {platform}", texts, {**own, **theirs})
+    members = (
+        family(**values, platform=PLATFORMS[platform](**machine_values))
+        for values in _alternatives(own, texts)
+        for machine_values in _alternatives(theirs, texts)
+    )
+    return _mixed(name, members)
+
+
+def family_names() -> list[str]:
+    """All families: those of this package, then those that other packages declare."""
+    declared = plugins.declared(plugins.FAMILIES)
+    return [*GENERATORS, *(name for name in declared if name not in GENERATORS)]
+
+
+def factory(name: str) -> Callable[..., Generator]:
+    """What makes a family: a class of this package, or what another package declares.
+
+    Raises:
+        DAGSchedError: an unknown name, or a declaration that cannot be loaded.
+    """
+    found = _known("family", name, family_names())
+    return GENERATORS.get(found) or plugins.load(plugins.declared(plugins.FAMILIES)[found])
+
+
+def keys(name: str, platform: str | None = None) -> set[str]:
+    """Parameters of a family, and of its platform if it takes one, as ``plain`` names.
+
+    Raises:
+        DAGSchedError: an unknown name.
+    """
+    family = factory(name)
+    found = set(parameters(family))
+    if takes_platform(family):
+        machines = PLATFORMS[_known("platform", platform or DEFAULT_PLATFORM, PLATFORMS)]
+        found |= set(parameters(machines))
+    return found
+
+
+def plain(key: str) -> str:
+    """The name of a parameter without hyphens and a leading ``n_``."""
+    return key.replace("-", "_").removeprefix("n_")
+
+
+def table() -> str:
+    """All families and platforms with their parameters and defaults, as text."""
+    blocks = []
+    families = {name: _family_row(name) for name in family_names()}
+    platforms = {name: "  ".join(_shown(model)) for name, model in PLATFORMS.items()}
+    for title, rows in (("family", families), ("platform", platforms)):
+        width = max(map(len, rows))
+        lines = [f"{title:<{width}}  parameters with their defaults"]
+        lines += [f"{name:<{width}}  {row}".rstrip() for name, row in rows.items()]
+        blocks.append("\n".join(lines))
+    blocks.append(
+        f"A family with platform=… takes a platform (default {DEFAULT_PLATFORM}) and its "
+        "parameters.\nA value is a number, a range low..high, or choices a,b,c:\n"
+        "  family:cholesky?tiles=4..8&platform=cpu_gpu&cpus=3&gpus=1&ccr=1,2"
+    )
+    return "\n\n".join(blocks)
+
+
+def _family_row(name: str) -> str:
+    """Its parameters, or why it cannot be used."""
+    try:
+        family = factory(name)
+        shown = _shown(family)
+    except DAGSchedError as error:
+        return str(error)
+    return "  ".join([*shown, "platform=…"] if takes_platform(family) else shown)
+
+
+def _shown(factory: Callable[..., Any]) -> list[str]:
+    return [parameter.shown for parameter in parameters(factory).values()]
+
+
+def _settings(query: str) -> dict[str, str]:
+    """Parameter → text of ``parameter=value&…``."""
+    settings: dict[str, str] = {}
+    for part in query.split("&") if query else []:
+        key, equals, value = part.partition("=")
+        if not (key and equals and value):
+            raise DAGSchedError(f"{part!r} is not of the form parameter=value")
+        if key in settings:
+            raise DAGSchedError(f"{key!r} is given twice: write choices as {key}=a,b")
+        settings[key] = value
+    return settings
+
+
+def _value(name: str, text: str, kind: type) -> Any:
+    """One parameter of machines."""
+    try:
+        return kind(text)
+    except ValueError:
+        what = "a whole number" if kind is int else "a number"
+        raise DAGSchedError(f"{name} is {text!r}: write {what}") from None
+
+
+# -- parameters --------------------------------------------------------------------------------
+
+
+class Parameter(NamedTuple):
+    """An argument of a family or platform."""
+
+    name: str
+    """Its name in Python; without ``n_`` it is the key in a SPEC."""
+    kind: str
+    """``range``, ``interval``, ``choices``, ``number`` or ``name``."""
+    default: Any
+
+    @property
+    def key(self) -> str:
+        """Its name in a SPEC."""
+        return self.name.removeprefix("n_")
+
+    @property
+    def shown_default(self) -> str:
+        """As in a SPEC: ``4..8``; empty without a default."""
+        if self.default is None:
+            return ""
+        values = self.default if isinstance(self.default, tuple) else (self.default,)
+        between = ".." if self.kind in ("range", "interval") else ","
+        return between.join(v if isinstance(v, str) else f"{v:g}" for v in values)
+
+    @property
+    def shown(self) -> str:
+        """As in the table: ``tiles=4..8``; the name alone without a default."""
+        return f"{self.key}={self.shown_default}" if self.shown_default else self.key
+
+    def alternatives(self, text: str) -> list[Any]:
+        """The arguments that a text stands for; several of them are members of a mixture."""
+        parts = text.split(",")
+        if self.kind == "name":
+            return parts
+        if self.kind == "range":
+            return [self._bounds(part) if ".." in part else self._number(part) for part in parts]
+        if self.kind == "interval":
+            return [
+                self._bounds(part) if ".." in part else (self._number(part),) * 2 for part in parts
+            ]
+        values = [value for part in parts for value in self._expanded(part)]
+        if self.kind == "number":
+            return values
+        return [tuple(values) if len(values) > 1 else values[0]]
+
+    def _bounds(self, text: str) -> tuple[int | float, int | float]:
+        low, _, high = text.partition("..")
+        return self._number(low), self._number(high)
+
+    def _expanded(self, text: str) -> list[int | float]:
+        """A number, or all whole numbers of a range."""
+        if ".." not in text:
+            return [self._number(text)]
+        low, high = self._bounds(text)
+        if not (isinstance(low, int) and isinstance(high, int)):
+            raise DAGSchedError(
+                f"{self.name} is {text!r}: it takes single values, so list them: 0.5,1,2"
+            )
+        if not 0 <= high - low < MOST_VALUES:
+            raise DAGSchedError(
+                f"{self.name} is {text!r}: it needs low <= high, and at most {MOST_VALUES} values"
+            )
+        return list(range(low, high + 1))
+
+    def _number(self, text: str) -> int | float:
+        for kind in (int, float):
+            try:
+                return kind(text)
+            except ValueError:
+                continue
+        raise DAGSchedError(
+            f"{self.name} is {text!r}: write a number, a range low..high, or choices a,b,c"
+        )
+
+
+def parameters(factory: Callable[..., Any]) -> dict[str, Parameter]:
+    """Key in a SPEC → parameter of a family or platform; without ``platform``.
+
+    Raises:
+        DAGSchedError: a parameter of a declared family has no type or no default.
+    """
+    hints = get_type_hints(factory)
+    arguments = inspect.signature(factory).parameters
+    for name, argument in arguments.items():
+        if name not in hints or argument.default is argument.empty:
+            raise DAGSchedError(
+                f"{factory.__name__}: give {name} a type and a default; {factory.__name__}() is to "
+                "return a function rng -> Instance"
+            )
+    found = [
+        Parameter(name, _kind(hints[name]), argument.default)
+        for name, argument in arguments.items()
+        if name != "platform"
+    ]
+    return {parameter.key: parameter for parameter in found}
+
+
+def _kind(hint: Any) -> str:
+    if hint == Range:
+        return "range"
+    if hint is str:
+        return "name"
+    if hint is int:
+        return "number"
+    if tuple[float, float] in (hint, *get_args(hint)):
+        return "interval"
+    return "choices"
+
+
+def takes_platform(family: Callable[..., Any]) -> bool:
+    """Whether a family is put on a platform; others make their own processors."""
+    return "platform" in inspect.signature(family).parameters
+
+
+def _alternatives(
+    known: Mapping[str, Parameter], texts: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """Arguments by name, for each combination of alternatives."""
+    given = [known[key] for key in texts if key in known]
+    values = [parameter.alternatives(texts[plain(parameter.name)]) for parameter in given]
+    if math.prod(map(len, values)) > MOST_VALUES:
+        raise DAGSchedError(f"more than {MOST_VALUES} combinations: give fewer choices")
+    for combination in itertools.product(*values):
+        yield {p.name: value for p, value in zip(given, combination, strict=True)}
+
+
+def _mixed(name: str, families: Iterable[Generator]) -> Generator:
+    members = list(families)
+    for member in members:
+        if not callable(member):
+            raise DAGSchedError(
+                f"{name} returned {type(member).__name__}: a family returns a function "
+                "rng -> Instance"
+            )
+    if len(members) == 1:
+        return members[0]
+    mixture: Any = Mixture(members)  # all members state their sizes, and so does the mixture
+    generator: Generator = mixture
+    return generator
+
+
+# -- names -------------------------------------------------------------------------------------
+
+
+def _known(what: str, name: str, registry: Collection[str]) -> str:
+    found = name.replace("-", "_")
+    if found not in registry:
+        raise DAGSchedError(f"no {what} {name!r}: {_suggestion(found, registry)} {REMEDY}")
+    return found
+
+
+def _check_names(place: str, texts: Iterable[str], known: Mapping[str, Parameter]) -> None:
+    for key in texts:
+        if key not in known:
+            suggestion = _suggestion(key, known)
+            raise DAGSchedError(f"{place} has no parameter {key!r}: {suggestion} {REMEDY}")
+
+
+def _suggestion(name: str, known: Iterable[str]) -> str:
+    """``did you mean 'x'? There are …``."""
+    names = list(known)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    question = f"did you mean {close[0]!r}? " if close else ""
+    return question + (f"There are {', '.join(names)}" if names else "There are none")
