@@ -7,8 +7,8 @@ In reading order:
 - ``group_gradients``: the gradient of one rank group
 - ``policy_gradient``: the fast policy's learner, from rank groups
 - ``experiences``: one experience per trajectory
-- ``packing``: experiences as plain arrays, for checkpoints and for other machines
 - ``replay``: a buffer sampled by priority
+- ``packing``: experiences as plain arrays, for checkpoints and for other machines
 - ``experience_replay``: the replay of experiences
 - ``batches``: all states of sampled experiences as the network's inputs and targets
 - ``losses``: the training loss
