@@ -42,8 +42,6 @@ from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers import best_of_portfolio, heft
 
-__all__ = ["evaluate", "main", "make_env", "scheduler", "train"]
-
 TRAINING = TopcuogluGenerator(
     n_tasks=30, n_processors=4, ccr=suites.HELDOUT_CCR, beta=suites.HELDOUT_BETA
 )

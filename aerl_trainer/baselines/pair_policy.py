@@ -19,8 +19,6 @@ from torch import nn
 from dagsched_env.environment.observation import Observation
 from dagsched_env.schedulers import heft
 
-__all__ = ["COLUMNS", "PairObservation", "PairPolicy", "PairScorer"]
-
 COLUMNS = (
     "legal",
     "comp",

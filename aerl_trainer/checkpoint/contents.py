@@ -15,19 +15,6 @@ import torch
 
 from dagsched_env.problem.errors import DAGSchedError
 
-__all__ = [
-    "ARRAYS",
-    "SUFFIX",
-    "Checkpoint",
-    "CheckpointError",
-    "Tensors",
-    "decode_arrays",
-    "decode_tensors",
-    "encode",
-    "is_name_of_group",
-    "take",
-]
-
 ARRAYS = "arrays.npz"
 SUFFIX = ".safetensors"
 GROUP = re.compile(r"\w[\w-]*", re.ASCII)

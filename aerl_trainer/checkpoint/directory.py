@@ -28,8 +28,6 @@ from aerl_trainer.checkpoint.manifest import (
 )
 from dagsched_env.io.atomic import naming, write_new
 
-__all__ = ["exists", "generations", "load", "put_back", "read_first", "save"]
-
 GENERATIONS = ("last", "previous", "best")
 
 Read = TypeVar("Read")

@@ -10,8 +10,6 @@ from aerl_trainer.config import Config, ConfigError
 from aerl_trainer.config.stored import stored
 from dagsched_env.problem.errors import DAGSchedError
 
-__all__ = ["NO_BEST", "Generations", "better", "read_best", "to_go_on"]
-
 NO_BEST: dict[str, Any] = {"level": -1, "slr_vs_heft": None}
 """Of a run without a validation so far."""
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from aerl_trainer.checkpoint.contents import ARRAYS, SUFFIX, CheckpointError, is_name_of_group
 
-__all__ = ["MANIFEST", "digest_of", "encode_manifest", "read_checked", "read_manifest"]
-
 MANIFEST = "state.json"
 """Name of the file."""
 FORMAT = "aerl-checkpoint"

@@ -2,8 +2,6 @@
 
 from dagsched_env.problem.errors import DAGSchedError
 
-__all__ = ["ConfigError", "all_fit", "fits", "require"]
-
 
 class ConfigError(DAGSchedError):
     """A setting is out of its range, of a wrong type or unknown; the message names it."""

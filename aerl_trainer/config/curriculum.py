@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from aerl_trainer.config.checks import all_fit, fits, require
 from aerl_trainer.config.mixture import MIXTURE
 
-__all__ = ["CurriculumConfig", "LevelConfig"]
-
 
 @dataclass(frozen=True)
 class LevelConfig:

@@ -5,8 +5,6 @@ from typing import Literal
 
 from aerl_trainer.config.checks import require
 
-__all__ = ["LearnerConfig", "NetworkConfig", "PolicyConfig", "ReplayConfig"]
-
 
 @dataclass(frozen=True)
 class PolicyConfig:

@@ -11,8 +11,6 @@ import docstring_parser
 from aerl_trainer.config.curriculum import CurriculumConfig, LevelConfig
 from aerl_trainer.config.whole import Config
 
-__all__ = ["Setting", "listing", "settings"]
-
 WIDTH = 96
 
 

@@ -1,7 +1,5 @@
 """The problems of a run that names none: families of graphs on random platforms."""
 
-__all__ = ["MIXTURE"]
-
 MACHINES = "processors=3..8&ccr=0.1,0.5,1,2,5,10&beta=0.25,0.5,1,1.5"
 TOPCUOGLU = "topcuoglu?tasks=20..60"
 GRAPHS = (

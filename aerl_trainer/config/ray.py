@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from aerl_trainer.config.checks import ConfigError, require
 
-__all__ = ["RayConfig", "local_nodes"]
-
 LOCAL = "local:"
 
 

@@ -5,8 +5,6 @@ from typing import Literal
 
 from aerl_trainer.config.checks import all_fit, require
 
-__all__ = ["InferenceConfig", "RunConfig", "ValidatorConfig"]
-
 MOST_ACTORS = 64
 """Of one search."""
 

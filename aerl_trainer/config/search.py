@@ -6,8 +6,6 @@ from typing import Literal
 
 from aerl_trainer.config.checks import require
 
-__all__ = ["SearchConfig"]
-
 
 @dataclass(frozen=True)
 class SearchConfig:

@@ -8,8 +8,6 @@ import numpy as np
 
 from dagsched_env.problem.errors import DAGSchedError
 
-__all__ = ["generator", "restore", "state"]
-
 
 def generator(seed: int, *names: str | int) -> np.random.Generator:
     """An independent generator for each sequence of names, the same in every process.

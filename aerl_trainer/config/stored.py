@@ -6,8 +6,6 @@ from typing import Any, TypeVar
 
 from dagsched_env.problem.errors import FormatError
 
-__all__ = ["share", "stored"]
-
 Value = TypeVar("Value", int, float, str, dict[str, Any], list[Any])
 
 LARGEST = 2**63

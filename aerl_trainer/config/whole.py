@@ -19,8 +19,6 @@ from aerl_trainer.config.ray import RayConfig
 from aerl_trainer.config.run import InferenceConfig, RunConfig, ValidatorConfig
 from aerl_trainer.config.search import SearchConfig
 
-__all__ = ["Config", "from_dict", "load", "to_dict"]
-
 
 @dataclass(frozen=True)
 class Config:

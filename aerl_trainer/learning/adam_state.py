@@ -4,8 +4,6 @@ import torch
 
 from aerl_trainer.checkpoint import Checkpoint, CheckpointError, take
 
-__all__ = ["load_moments", "moments"]
-
 ADAM_KEYS = ("step", "exp_avg", "exp_avg_sq")
 
 

@@ -34,8 +34,6 @@ from dagsched_env.kernels.jit import borrowing, inlined
 from dagsched_env.kernels.state.transitions import place, reset
 from dagsched_env.problem.instance import Instance
 
-__all__ = ["BatchBuilder", "Targets", "TrainBatch", "encode_trajectory"]
-
 
 class Targets(NamedTuple):
     """Of S states with at most K candidates each, in the order of the candidates."""

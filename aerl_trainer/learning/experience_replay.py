@@ -10,8 +10,6 @@ from aerl_trainer.learning.records import Experience
 from aerl_trainer.learning.replay.buffer import PrioritizedReplay, ReplayBatch
 from aerl_trainer.learning.replay.stores import ItemStore
 
-__all__ = ["ExperienceBatch", "ExperienceReplay"]
-
 Experiences = tuple[Experience, ...]
 
 

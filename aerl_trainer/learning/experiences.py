@@ -11,8 +11,6 @@ from aerl_trainer.learning.records import Experience
 from aerl_trainer.tree.records import Trajectory, TreeGroup
 from dagsched_env.problem.instance import Instance
 
-__all__ = ["group_of", "make_experiences"]
-
 
 def group_of(instance: Instance, trajectories: Sequence[Trajectory]) -> TreeGroup:
     """What the fast policy learns from."""

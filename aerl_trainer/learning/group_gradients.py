@@ -13,8 +13,6 @@ from aerl_trainer.tree.records import TreeGroup
 from dagsched_env.kernels.arrays import Floats
 from dagsched_env.problem.instance import Instance
 
-__all__ = ["Gradients", "GroupGradient", "GroupGrader", "GroupWork", "ThreadedGradients"]
-
 
 class GroupWork(NamedTuple):
     """One group to be graded."""

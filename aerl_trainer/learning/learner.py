@@ -20,8 +20,6 @@ from aerl_trainer.network.evaluator import flat_weights
 from aerl_trainer.network.network import Network
 from dagsched_env.kernels.arrays import Floats
 
-__all__ = ["Learner", "make_network"]
-
 
 def make_network(config: Config) -> Network:
     """A fresh network whose initial weights are a function of the run's seed alone."""

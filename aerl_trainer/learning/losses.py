@@ -9,8 +9,6 @@ from torch.nn import functional
 from aerl_trainer.config import LearnerConfig
 from aerl_trainer.learning.batches import TrainBatch
 
-__all__ = ["Losses", "compute_losses"]
-
 
 class Losses(NamedTuple):
     """Scalars, but for ``errors [S]``, the unweighted error of each state."""

@@ -19,15 +19,6 @@ from dagsched_env.kernels.arrays import Ints
 from dagsched_env.problem.errors import FormatError
 from dagsched_env.problem.instance import Instance
 
-__all__ = [
-    "pack",
-    "pack_groups",
-    "pack_instances",
-    "unpack",
-    "unpack_groups",
-    "unpack_instances",
-]
-
 Item = TypeVar("Item")
 
 SCALARS = ("reward", "weight", "makespan")

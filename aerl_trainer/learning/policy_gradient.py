@@ -29,8 +29,6 @@ from dagsched_env.kernels.arrays import Floats
 from dagsched_env.problem.errors import FormatError
 from dagsched_env.problem.instance import Instance
 
-__all__ = ["PolicyGradient"]
-
 FIRST_DECAY, SECOND_DECAY, ADAM_EPSILON = 0.9, 0.999, 1e-8
 """Adam (Kingma, Ba 2015), algorithm 1."""
 

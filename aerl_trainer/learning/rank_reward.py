@@ -6,8 +6,6 @@ import numpy.typing as npt
 from dagsched_env.kernels.arrays import Floats
 from dagsched_env.problem.errors import DAGSchedError
 
-__all__ = ["rank_correlation", "rank_rewards", "rank_weights"]
-
 EPSILON = 1e-12
 """The ε of both normalisations, in units of the makespans and of the mean weight."""
 TIE_TOLERANCE = 1e-9

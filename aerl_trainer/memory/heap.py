@@ -5,8 +5,6 @@ import ctypes
 import threading
 from collections.abc import Iterator
 
-__all__ = ["free_memory_returned", "keep_freed_memory"]
-
 EVERY_S = 5.0
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 """Of glibc's ``mallopt``."""

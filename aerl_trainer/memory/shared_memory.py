@@ -21,8 +21,6 @@ import numpy.typing as npt
 
 from dagsched_env.problem.errors import DAGSchedError
 
-__all__ = ["ArraySpec", "BlockHandle", "LocalBlock", "ProcessLock", "SharedBlock"]
-
 PREFIX = "aerl-ds"
 DESCRIPTORS = Path("/proc/self/fd")
 MEMORY = Path("/proc/meminfo")

@@ -14,8 +14,6 @@ from aerl_trainer.policy.encoding.states import EncodedStates
 from aerl_trainer.policy.encoding.static import StaticFeatures
 from dagsched_env.kernels.jit import kernel
 
-__all__ = ["HostBuffers", "NetworkInputs", "Rows", "batch_graphs", "pack_states", "unpack_logits"]
-
 
 def batch_graphs(graphs: Sequence[StaticFeatures], device: torch.device) -> GraphTensors:
     """Join instances into one disconnected graph."""

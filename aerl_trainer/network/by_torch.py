@@ -3,8 +3,6 @@
 import torch
 from torch import Tensor
 
-__all__ = ["embed", "messages", "pool", "score"]
-
 
 def messages(
     features: Tensor, weight: Tensor, values: Tensor, ends: tuple[Tensor, Tensor], size: int

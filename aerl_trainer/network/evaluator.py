@@ -24,8 +24,6 @@ from aerl_trainer.policy.encoding.states import EncodedStates
 from aerl_trainer.policy.encoding.static import static_features
 from dagsched_env.problem.instance import Instance
 
-__all__ = ["Request", "TorchEvaluator", "flat_weights", "weight_count"]
-
 CACHED_INSTANCES = 64
 
 

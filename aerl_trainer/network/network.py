@@ -16,8 +16,6 @@ from aerl_trainer.config import NetworkConfig
 from aerl_trainer.network import rows
 from aerl_trainer.policy.encoding.features import group_size
 
-__all__ = ["Embedding", "GraphTensors", "Network", "StateTensors"]
-
 
 class GraphTensors(NamedTuple):
     """G instances as one disconnected graph: T tasks, Q processors, R pairs, M edges in all."""

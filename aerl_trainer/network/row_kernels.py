@@ -9,17 +9,6 @@ import numpy.typing as npt
 from dagsched_env.kernels.arrays import Ints
 from dagsched_env.kernels.jit import embedded, kernel, summing
 
-__all__ = [
-    "add_gradients",
-    "add_rows",
-    "message_gradients",
-    "pool_gradients",
-    "pool_segments",
-    "score_gradients",
-    "score_rows",
-    "send_messages",
-]
-
 Floats32 = npt.NDArray[np.float32]
 ZERO = np.float32(0.0)
 

@@ -12,13 +12,6 @@ from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.jit import kernel
 from dagsched_env.problem.instance import Instance
 
-__all__ = [
-    "HEIRS",
-    "PATH",
-    "PolicyContext",
-    "policy_context",
-]
-
 HEIRS = 3
 """Most successors at which a pair looks ahead."""
 LEAST = 1e-300

@@ -11,8 +11,6 @@ from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.estimates import Estimates
 
-__all__ = ["LearntContext"]
-
 IN_VAIN = 10
 """Schedules after the shortest one, after which everything learnt is forgotten."""
 

@@ -10,8 +10,6 @@ from aerl_trainer.policy.workspace import PolicyWorkspace
 from dagsched_env.kernels.arrays import StateArrays
 from dagsched_env.kernels.jit import borrowing
 
-__all__ = ["write_prior"]
-
 
 @borrowing
 def write_prior(

@@ -22,16 +22,6 @@ from dagsched_env.kernels.arrays import MAKESPAN, N_PLACED, N_READY, Floats, Int
 from dagsched_env.kernels.jit import borrowing, embedded
 from dagsched_env.kernels.state.transitions import clear, place
 
-__all__ = [
-    "GREEDY",
-    "draw",
-    "grade_group",
-    "most_probable",
-    "normalise",
-    "roll_out",
-    "roll_out_group",
-]
-
 GREEDY = -1.0
 """In place of a random number: the most probable pair."""
 

@@ -31,8 +31,6 @@ from dagsched_env.kernels.graph.communication import communication
 from dagsched_env.kernels.jit import borrowing, embedded, inlined
 from dagsched_env.kernels.state.timeline import earliest_slot
 
-__all__ = ["begin", "describe", "follow", "scale_of", "score", "short_list", "take_pairs"]
-
 FeatureRow = npt.NDArray[np.float32]
 """``[N_FEATURES]``"""
 

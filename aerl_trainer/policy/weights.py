@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from aerl_trainer.policy.encoding.features import group_size
 
-__all__ = ["HIDDEN", "INITIAL_SCALE", "N_FEATURES", "N_WEIGHTS", "Weights", "initial_weights"]
-
 Weights = npt.NDArray[np.float32]
 """``[N_WEIGHTS]``"""
 

@@ -8,8 +8,6 @@ import numpy.typing as npt
 from aerl_trainer.policy.weights import HIDDEN, N_WEIGHTS, ROW
 from dagsched_env.kernels.arrays import Floats, Ints, StateArrays, allocate_state
 
-__all__ = ["PolicyWorkspace", "allocate_policy", "list_length"]
-
 SHORT_LIST, BEYOND = 12, 4
 """Of a state the ``max(SHORT_LIST, p + BEYOND)`` pairs of highest prior are scored."""
 

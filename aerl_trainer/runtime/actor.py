@@ -12,8 +12,6 @@ from aerl_trainer.tree.records import SearchJob
 from aerl_trainer.tree.shared_tree import SharedTree
 from aerl_trainer.tree.worker import SearchWorker
 
-__all__ = ["Actor", "Assignment", "Released"]
-
 IDLE_WAIT_S = 0.1
 COLLISION_WAIT_S = 0.0005
 

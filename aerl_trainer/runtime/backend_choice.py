@@ -22,8 +22,6 @@ from aerl_trainer.tree.records import SearchJob
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.problem.instance import Instance
 
-__all__ = ["BackendChoice", "Timings", "choose_backend", "predicted_rates", "take_timings"]
-
 PROCESSORS = 4
 SECONDS = 0.2
 """Time given to each of the measurements."""

@@ -16,8 +16,6 @@ from typing import Any
 
 from dagsched_env.problem.errors import DAGSchedError
 
-__all__ = ["Child", "cause_of_death", "dismiss", "kill", "start_child"]
-
 JOIN_S = 2.0
 """How long a child may take to leave when asked; nothing is lost when it is killed."""
 THREAD_LIMITS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")

@@ -23,8 +23,6 @@ from aerl_trainer.runtime.processes import Backend, ChildSpec, run_actor, run_wo
 from aerl_trainer.runtime.watch import Watch
 from dagsched_env.problem.instance import Instance
 
-__all__ = ["Crew", "News"]
-
 
 class News(NamedTuple):
     """What has happened to a crew."""

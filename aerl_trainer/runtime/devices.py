@@ -6,8 +6,6 @@ import torch
 
 from aerl_trainer.config import ConfigError
 
-__all__ = ["resolve_devices"]
-
 
 def resolve_devices(names: Sequence[str]) -> list[str]:
     """One name of a torch device for each worker; ``auto`` is every GPU there is, else the CPU.

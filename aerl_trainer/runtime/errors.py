@@ -1,7 +1,5 @@
 """Errors of processes that cannot be kept alive."""
 
-__all__ = ["FleetError", "SearchPoolError"]
-
 
 class SearchPoolError(RuntimeError):
     """The processes keep dying; the message says where their logs are."""

@@ -16,8 +16,6 @@ from aerl_trainer.runtime.pool import Finished, PoolStats, SearchPool
 from aerl_trainer.tree.records import SearchJob, SearchReport, TreeGroup
 from aerl_trainer.tree.trajectories import Completion, complete_by_network, sample_trajectories
 
-__all__ = ["Harvest", "Harvester", "JobPool", "LocalJobs"]
-
 
 class Harvest(NamedTuple):
     """What one search job gives to learn from."""

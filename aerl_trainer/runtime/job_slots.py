@@ -14,8 +14,6 @@ from aerl_trainer.tree.tree import TreeSize
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["JobSlot", "JobSlots"]
-
 
 @dataclass
 class JobSlot:

@@ -16,8 +16,6 @@ from aerl_trainer.tree.alone import search_alone
 from aerl_trainer.tree.records import SearchJob, SearchReport
 from aerl_trainer.tree.shared_tree import SharedTree
 
-__all__ = ["ClusterStats", "Finished", "LockstepPool", "PoolStats", "SearchPool"]
-
 
 class Finished(NamedTuple):
     """A tree that nobody mutates any more; give it back with ``release``."""

@@ -13,8 +13,6 @@ from aerl_trainer.runtime.processes import Backend
 from aerl_trainer.runtime.supervisor import Supervisor
 from aerl_trainer.tree.records import SearchJob
 
-__all__ = ["ProcessPool"]
-
 
 class ProcessPool:
     """Implements ``SearchPool`` with ``config.run.actors`` spawned processes.

@@ -16,8 +16,6 @@ from aerl_trainer.policy.encoding.evaluator import Evaluator, PriorEvaluator
 from aerl_trainer.runtime.actor import Actor
 from aerl_trainer.tree.shared_tree import SharedTree
 
-__all__ = ["Backend", "ChildSpec", "run_actor", "run_worker"]
-
 Backend = Literal["server", "inline", "prior"]
 """Who evaluates leaves: inference workers, the actor's own network, or no network at all."""
 

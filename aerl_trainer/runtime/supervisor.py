@@ -22,8 +22,6 @@ from aerl_trainer.tree.records import SearchJob
 from aerl_trainer.tree.tree import TreeSize
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["Supervisor"]
-
 FRUITLESS_DEATHS = 5
 """The run ends after this many deaths per child without progress of any search."""
 

@@ -7,8 +7,6 @@ from pathlib import Path
 
 from aerl_trainer.runtime.children import Child
 
-__all__ = ["Watch"]
-
 LOOK_EVERY_S = 1.0
 MOST_LOOKS = 10
 """A child that is stopped (SIGSTOP) at so many looks in a row is killed: it may hold a lock that

@@ -13,8 +13,6 @@ from aerl_trainer.tree.tree import TreeSize
 from aerl_trainer.tree.worker import SearchWorker
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["search_alone"]
-
 
 def search_alone(
     job: SearchJob,

@@ -9,8 +9,6 @@ from aerl_trainer.tree.leaves import LeafBatch
 from dagsched_env.kernels.arrays import Floats
 from dagsched_env.kernels.jit import borrowing, inlined
 
-__all__ = ["take_answers"]
-
 
 @borrowing
 def take_answers(

@@ -9,8 +9,6 @@ from aerl_trainer.policy.encoding.states import EncodedStates
 from dagsched_env.kernels.arrays import UNSCHEDULED, Floats, Ints
 from dagsched_env.kernels.jit import borrowing
 
-__all__ = ["LeafBatch", "leaves_around", "pruning_bound"]
-
 
 class LeafBatch(NamedTuple):
     """B leaves. ``states`` is filled by the encoding and the evaluator, the rest by the search."""

@@ -28,8 +28,6 @@ from aerl_trainer.tree.tree import (
 )
 from dagsched_env.kernels.jit import borrowing
 
-__all__ = ["depth_to_fix", "fix_prefix"]
-
 FREE_SHARE = 0.5
 """Of the search, in which nothing is fixed: see benchmarks/SEARCH_NOTES.md."""
 

@@ -22,16 +22,6 @@ from dagsched_env.kernels.jit import borrowing
 from dagsched_env.kernels.state.completion import complete
 from dagsched_env.kernels.state.transitions import clear, copy_state, place, recompute_bounds
 
-__all__ = [
-    "CLASSIC",
-    "NOBODY",
-    "POLICY",
-    "Guide",
-    "LeafWorkspace",
-    "allocate_leaves",
-    "prepare_leaves",
-]
-
 # Who gives the priors, and who completes the leaves
 NOBODY = 0
 CLASSIC = 1  # the hand-made prior; list scheduling with noise

@@ -7,8 +7,6 @@ from dagsched_env.kernels.arrays import Floats
 from dagsched_env.problem.bounds import bounds_from, heads, tails
 from dagsched_env.problem.instance import Instance
 
-__all__ = ["SearchProblem", "search_problem"]
-
 ROLLOUT_SIGMA = 0.1
 """Relative noise of task priorities in a rollout, up to REFERENCE_SIZE tasks."""
 REFERENCE_SIZE = 30

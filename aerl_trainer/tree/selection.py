@@ -25,17 +25,6 @@ from aerl_trainer.tree.tree import (
 )
 from dagsched_env.kernels.jit import borrowing, inlined
 
-__all__ = [
-    "IN_FLIGHT",
-    "Rules",
-    "considered_visits",
-    "halving_edge",
-    "is_finished",
-    "is_open",
-    "most_visited_edge",
-    "puct_edge",
-]
-
 IN_FLIGHT = -2
 """In place of an edge: every leaf that could be chosen is being evaluated."""
 RANGE_FLOOR = 1e-3

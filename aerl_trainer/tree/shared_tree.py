@@ -53,8 +53,6 @@ from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.anytime import execution_order
 
-__all__ = ["CREATOR", "BrokenTreeError", "SharedTree"]
-
 CREATOR = -2
 """The creator of a tree as a writer; actors are numbered from 0."""
 

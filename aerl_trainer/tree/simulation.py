@@ -51,8 +51,6 @@ from aerl_trainer.tree.tree import (
 )
 from dagsched_env.kernels.jit import borrowing, inlined
 
-__all__ = ["add_node", "expand_and_back_up", "forget", "gather"]
-
 
 @borrowing
 def gather(t: TreeArrays, actor: int, limit: int, rules: Rules) -> int:

@@ -8,8 +8,6 @@ from aerl_trainer.tree.tree import N_NODES, TERMINAL_PATHS
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["Found", "found_in", "report_of"]
-
 
 class Found(NamedTuple):
     """What a search for one good schedule comes back with."""

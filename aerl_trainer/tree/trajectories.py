@@ -31,8 +31,6 @@ from aerl_trainer.tree.tree import (
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.simulator import State
 
-__all__ = ["Completion", "complete_by_network", "sample_trajectories"]
-
 MIN_POLICY_VISITS = 8
 """A node with fewer completed visits below it has no search policy worth learning from."""
 MAX_ROUNDS = 16

@@ -10,39 +10,6 @@ from aerl_trainer.config import SearchConfig
 from aerl_trainer.memory.shared_memory import ArraySpec
 from dagsched_env.kernels.jit import borrowing
 
-__all__ = [
-    "BATCHES",
-    "BATCHES_KEPT",
-    "BEST_MAKESPAN",
-    "BROKEN",
-    "CAP",
-    "COMPLETE",
-    "EVALUATING",
-    "EXHAUSTED",
-    "EXPANDED",
-    "MAX_NODES",
-    "NEW",
-    "NO_EDGE",
-    "NO_NODE",
-    "N_EDGES",
-    "N_NODES",
-    "OUTCOME",
-    "OUTCOMES",
-    "Q_MAX",
-    "Q_MIN",
-    "ROOT",
-    "RUNNING",
-    "SEARCH_ROOT",
-    "SIMS_DONE",
-    "SOLVED",
-    "TERMINAL",
-    "TERMINAL_PATHS",
-    "WRITER",
-    "TreeArrays",
-    "TreeSize",
-    "cut_off",
-]
-
 MAX_NODES = 200_000
 """Largest tree, about 0.3 GB if every node had 32 edges."""
 

@@ -30,8 +30,6 @@ from aerl_trainer.tree.tree import NO_EDGE, TreeArrays
 from dagsched_env.kernels.arrays import MAKESPAN, Floats, Ints
 from dagsched_env.problem.errors import DAGSchedError
 
-__all__ = ["SearchWorker"]
-
 NOISE_LENGTH = 1 << 14
 """Standard normals drawn once per job; each rollout reads a stretch of them at a random offset."""
 NO_NOISE: Floats = np.zeros(0)

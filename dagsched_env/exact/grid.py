@@ -14,8 +14,6 @@ import numpy as np
 
 from dagsched_env.kernels.arrays import Floats, Ints
 
-__all__ = ["Grid", "choose_grid"]
-
 MAX_HORIZON = 2**30
 """Steps of the longest time: a precision of about 1e-9, and sums far below the limit of int64."""
 

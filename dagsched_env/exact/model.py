@@ -12,8 +12,6 @@ from dagsched_env.problem.bounds import heads, tails
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["Model"]
-
 
 @dataclass(frozen=True)
 class Steps:

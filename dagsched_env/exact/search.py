@@ -13,8 +13,6 @@ from dagsched_env.exact.model import Model
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["Limits", "search"]
-
 POLL_S = 0.05
 """Seconds between two calls that stop a solver."""
 

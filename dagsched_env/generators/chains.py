@@ -8,8 +8,6 @@ from dagsched_env.generators.family import GraphFamily, random_weights
 from dagsched_env.problem.parameters import Range, as_range, check_range, draw_range
 from dagsched_env.problem.workflow import Workflow
 
-__all__ = ["ChainsGenerator"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ChainsGenerator(GraphFamily):

@@ -6,8 +6,6 @@ from typing import ClassVar
 
 from dagsched_env.generators.tiled import Kernel, TiledFamily
 
-__all__ = ["CholeskyGenerator"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class CholeskyGenerator(TiledFamily):

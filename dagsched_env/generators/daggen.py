@@ -16,8 +16,6 @@ from dagsched_env.problem.parameters import (
 )
 from dagsched_env.problem.workflow import Workflow
 
-__all__ = ["DaggenGenerator"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class DaggenGenerator(GraphFamily):

@@ -17,8 +17,6 @@ from dagsched_env.problem.parameters import (
 )
 from dagsched_env.problem.workflow import Workflow
 
-__all__ = ["ErdosRenyiGenerator"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ErdosRenyiGenerator(GraphFamily):

@@ -12,8 +12,6 @@ from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.platforms import PlatformModel, Unrelated
 from dagsched_env.problem.workflow import Workflow
 
-__all__ = ["MEAN_COST", "GraphFamily", "complete", "random_weights", "workflow"]
-
 MEAN_COST = 10.0
 """w̄_DAG: expected execution time of a task with a random weight. It only sets the unit of time."""
 

@@ -10,8 +10,6 @@ from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.parameters import as_choices, check_choices, draw_choice
 from dagsched_env.problem.workflow import Workflow
 
-__all__ = ["FFTGenerator"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class FFTGenerator(GraphFamily):

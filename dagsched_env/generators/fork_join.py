@@ -9,8 +9,6 @@ from dagsched_env.generators.family import GraphFamily, random_weights
 from dagsched_env.problem.parameters import Range, as_range, check_range, draw_range
 from dagsched_env.problem.workflow import Workflow
 
-__all__ = ["ForkJoinGenerator"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ForkJoinGenerator(GraphFamily):

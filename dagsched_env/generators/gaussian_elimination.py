@@ -10,8 +10,6 @@ from dagsched_env.generators.family import GraphFamily, workflow
 from dagsched_env.problem.parameters import Range, as_range, check_range, draw_range
 from dagsched_env.problem.workflow import Workflow
 
-__all__ = ["GaussianEliminationGenerator"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class GaussianEliminationGenerator(GraphFamily):

@@ -13,8 +13,6 @@ from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.parameters import Range, as_range, check_range, draw_range
 
-__all__ = ["JobShopGenerator", "Operation", "benchmark", "chains"]
-
 Operation = Sequence[tuple[int, float]]
 """Machines that can run it, each with its time there."""
 

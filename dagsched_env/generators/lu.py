@@ -6,8 +6,6 @@ from typing import ClassVar
 
 from dagsched_env.generators.tiled import Kernel, TiledFamily
 
-__all__ = ["LUGenerator"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class LUGenerator(TiledFamily):

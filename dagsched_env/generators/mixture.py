@@ -7,8 +7,6 @@ import numpy as np
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 
-__all__ = ["Mixture"]
-
 
 class Mixture:
     """Draws one of its members uniformly, then an instance of it.

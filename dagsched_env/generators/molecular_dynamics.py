@@ -14,8 +14,6 @@ import numpy as np
 from dagsched_env.generators.family import GraphFamily, random_weights
 from dagsched_env.problem.workflow import Workflow
 
-__all__ = ["MolecularDynamicsGenerator"]
-
 CELLS = 8
 
 

@@ -18,8 +18,6 @@ from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
 from dagsched_env.problem.parameters import Range, as_range, check_range, draw_range
 from dagsched_env.problem.workflow import Workflow
 
-__all__ = ["RECIPES", "RecipeGenerator"]
-
 _CLASSES = {
     "1000genome": "GenomeRecipe",
     "blast": "BlastRecipe",

@@ -16,8 +16,6 @@ from dagsched_env.generators.family import GraphFamily, workflow
 from dagsched_env.problem.parameters import Range, as_range, check_range, draw_range
 from dagsched_env.problem.workflow import Workflow
 
-__all__ = ["Kernel", "TiledFamily"]
-
 
 class Kernel(NamedTuple):
     """One call of a kernel: a task."""

@@ -24,8 +24,6 @@ from dagsched_env.problem.parameters import (
 )
 from dagsched_env.problem.workflow import Workflow
 
-__all__ = ["TopcuogluGenerator", "TopcuogluGraphGenerator"]
-
 
 @dataclass(frozen=True)
 class TopcuogluGenerator:

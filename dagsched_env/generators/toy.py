@@ -21,8 +21,6 @@ from dagsched_env.problem.parameters import (
 )
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["ToyGenerator"]
-
 
 @dataclass(frozen=True)
 class ToyGenerator:

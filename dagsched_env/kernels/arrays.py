@@ -8,20 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "LOWER_BOUND",
-    "MAKESPAN",
-    "N_PLACED",
-    "N_READY",
-    "UNSCHEDULED",
-    "Floats",
-    "InstanceArrays",
-    "Ints",
-    "Placements",
-    "StateArrays",
-    "allocate_state",
-]
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 

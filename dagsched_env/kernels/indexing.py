@@ -14,8 +14,6 @@ from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.typed_passes import NopythonTypeInference
 
-__all__ = ["FromStart"]
-
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class _CastIndices(FunctionPass):

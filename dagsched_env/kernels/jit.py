@@ -8,8 +8,6 @@ import numba
 from dagsched_env.kernels.indexing import FromStart
 from dagsched_env.kernels.machine_code import keep
 
-__all__ = ["borrowing", "embedded", "inlined", "kernel", "summing"]
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 DEFAULTS: dict[str, Any] = {

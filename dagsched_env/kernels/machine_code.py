@@ -19,8 +19,6 @@ import numba
 from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
-__all__ = ["keep", "keep_in_temporary_directory"]
-
 CONFIG: Any = numba.config
 
 # Numba numbers the functions that a process compiles from 1 on, and two inner functions of one

@@ -18,18 +18,6 @@ from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.heft import heft
 from dagsched_env.schedulers.peft import peft
 
-__all__ = [
-    "DECODINGS",
-    "MOVES",
-    "Budget",
-    "Improvement",
-    "Incumbent",
-    "check_count",
-    "check_positive",
-    "execution_order",
-    "generator",
-]
-
 DECODINGS = 20_000
 """Default limit of a search that decodes every candidate."""
 

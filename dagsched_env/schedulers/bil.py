@@ -7,8 +7,6 @@ from dagsched_env.kernels.lists import selection
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["bil"]
-
 
 def bil(instance: Instance, *, insertion: bool = False) -> Schedule:
     """Tasks and processors by imaginary makespan: the schedule length by the longest path alone.

@@ -27,8 +27,6 @@ from dagsched_env.schedulers.pets import pets
 from dagsched_env.schedulers.ppts import ppts
 from dagsched_env.schedulers.sufferage import sufferage
 
-__all__ = ["CONSTRUCTIVE", "Scheduler"]
-
 Scheduler = Callable[..., Schedule]
 """``(instance, **options) -> Schedule``."""
 

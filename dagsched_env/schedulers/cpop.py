@@ -12,8 +12,6 @@ from dagsched_env.kernels.lists import fixed_order, orders
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["cpop"]
-
 
 def cpop(instance: Instance, *, insertion: bool = True) -> Schedule:
     """The critical path on one processor, other tasks where they finish first.

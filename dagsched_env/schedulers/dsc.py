@@ -12,8 +12,6 @@ from dagsched_env.kernels.schedules import decoding
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["dsc"]
-
 
 def dsc(instance: Instance, *, insertion: bool = False) -> Schedule:
     """Clusters at mean costs, each mapped to one eligible processor, then tasks by level.

@@ -11,8 +11,6 @@ from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.max_min import max_min
 from dagsched_env.schedulers.min_min import min_min
 
-__all__ = ["duplex"]
-
 
 def duplex(instance: Instance, *, insertion: bool = False) -> Schedule:
     """The shorter schedule of ``min_min`` and ``max_min``; that of ``min_min`` if equally long.

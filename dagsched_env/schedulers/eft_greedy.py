@@ -4,8 +4,6 @@ from dagsched_env.kernels.lists import fixed_order
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["eft_greedy"]
-
 
 def eft_greedy(instance: Instance, *, insertion: bool = True) -> Schedule:
     """Tasks in their stored topological order, each where it finishes first.

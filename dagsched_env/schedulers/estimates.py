@@ -13,8 +13,6 @@ from dagsched_env.kernels.lists import iterated
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["Estimates"]
-
 RANK_STEP, COST_STEP = 0.3, 0.05
 """Shares of each schedule in ranks and in costs to go; chosen in benchmarks/SEARCH_NOTES.md."""
 URGENCY_STEP, SLACK, DECAY = 0.05, 0.01, 0.97

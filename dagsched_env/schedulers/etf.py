@@ -11,8 +11,6 @@ from dagsched_env.kernels.lists import orders, selection
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["etf"]
-
 
 def etf(instance: Instance, *, insertion: bool = False) -> Schedule:
     """The ready task that can start first is next.

@@ -10,8 +10,6 @@ from dagsched_env.kernels.schedules import decoding
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["fastest_node"]
-
 
 def fastest_node(instance: Instance, *, insertion: bool = False) -> Schedule:
     """All tasks on the processor with the least total execution time; ties: lowest index.

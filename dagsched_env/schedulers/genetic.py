@@ -23,8 +23,6 @@ from dagsched_env.schedulers.anytime import (
 )
 from dagsched_env.schedulers.noisy_heft import batch_size, default_sigma, draw_lists
 
-__all__ = ["genetic"]
-
 
 def genetic(
     instance: Instance,

@@ -9,8 +9,6 @@ from dagsched_env.kernels.lists import fixed_order, orders
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["hcpt"]
-
 
 def hcpt(instance: Instance, *, insertion: bool = True) -> Schedule:
     """Critical tasks by latest start, each after its unlisted ancestors; earliest finish time.

@@ -16,8 +16,6 @@ from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["heft"]
-
 
 def heft(
     instance: Instance,

@@ -15,8 +15,6 @@ from dagsched_env.schedulers.anytime import (
 from dagsched_env.schedulers.noisy_heft import default_sigma, draw_lists
 from dagsched_env.schedulers.simulated_annealing import Chain
 
-__all__ = ["hill_climbing"]
-
 PATIENCE = 100
 """Evaluations per task without improvement after which a climb ends."""
 

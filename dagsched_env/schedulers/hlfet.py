@@ -9,8 +9,6 @@ from dagsched_env.kernels.lists import fixed_order
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["hlfet"]
-
 
 def hlfet(instance: Instance, *, insertion: bool = False) -> Schedule:
     """Tasks by decreasing static level, each on the processor of its earliest finish time.

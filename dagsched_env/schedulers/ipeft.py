@@ -12,8 +12,6 @@ from dagsched_env.kernels.lists import fixed_order, orders
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["ipeft"]
-
 
 def ipeft(instance: Instance, *, insertion: bool = True) -> Schedule:
     """Ready tasks by mean pessimistic cost + mean cost, placed by finish + critical-node cost.

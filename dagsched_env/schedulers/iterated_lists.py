@@ -24,8 +24,6 @@ from dagsched_env.schedulers.anytime import (
 )
 from dagsched_env.schedulers.estimates import Estimates
 
-__all__ = ["ListSeries", "iterated_lists"]
-
 FIRST_PRICE = 0.25
 LEAST_PRICE, HIGHEST_PRICE = 0.01, 10.0
 SPREAD = 0.5

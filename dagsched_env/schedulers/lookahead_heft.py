@@ -10,8 +10,6 @@ from dagsched_env.kernels.lists import lookahead, orders
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["lookahead_heft"]
-
 
 def lookahead_heft(instance: Instance, *, insertion: bool = True) -> Schedule:
     """Tasks by decreasing upward rank, each where the last of its children can finish first.

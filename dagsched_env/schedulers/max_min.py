@@ -12,8 +12,6 @@ from dagsched_env.kernels.lists import selection
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["max_min"]
-
 
 def max_min(instance: Instance, *, insertion: bool = False) -> Schedule:
     """The ready task with the latest earliest finish time is placed there; ties: lowest index.

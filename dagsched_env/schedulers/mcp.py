@@ -11,8 +11,6 @@ from dagsched_env.kernels.lists import fixed_order, orders
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["mcp"]
-
 
 def mcp(instance: Instance, *, insertion: bool = True) -> Schedule:
     """Tasks by their lists of latest start times, each where it finishes first.

@@ -9,8 +9,6 @@ from dagsched_env.kernels.lists import fixed_order
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["mct"]
-
 
 def mct(instance: Instance, *, insertion: bool = False) -> Schedule:
     """Tasks in their stored topological order, each where it finishes first.

@@ -12,8 +12,6 @@ from dagsched_env.kernels.schedules import decoding
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["met"]
-
 
 def met(instance: Instance, *, insertion: bool = False) -> Schedule:
     """Tasks in their stored topological order, each on the processor that runs it fastest.

@@ -12,8 +12,6 @@ from dagsched_env.kernels.lists import selection
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["min_min"]
-
 
 def min_min(instance: Instance, *, insertion: bool = False) -> Schedule:
     """The ready task with the earliest finish time is placed there; ties: lowest index.

@@ -16,8 +16,6 @@ from dagsched_env.schedulers.anytime import (
     generator,
 )
 
-__all__ = ["batch_size", "default_sigma", "draw_lists", "noisy_heft"]
-
 MOST_LISTS = 256
 MOST_NORMALS = 200_000
 """Limits of a batch, which takes a few milliseconds."""

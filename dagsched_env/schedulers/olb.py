@@ -9,8 +9,6 @@ from dagsched_env.kernels.lists import selection
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["olb"]
-
 
 def olb(instance: Instance, *, insertion: bool = False) -> Schedule:
     """Tasks in their stored topological order, each on the eligible processor that is free first.

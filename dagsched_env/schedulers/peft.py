@@ -9,8 +9,6 @@ from dagsched_env.kernels.lists import fixed_order, orders
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["peft"]
-
 
 def peft(instance: Instance, *, insertion: bool = True) -> Schedule:
     """The ready task of the highest mean optimistic cost, where finish + optimistic cost is least.

@@ -12,8 +12,6 @@ from dagsched_env.kernels.lists import fixed_order, orders
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["pets"]
-
 
 def pets(instance: Instance, *, insertion: bool = True, rounded: bool = True) -> Schedule:
     """Level by level from the sources, tasks by rank, each where it finishes first.

@@ -8,8 +8,6 @@ from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.constructive import CONSTRUCTIVE, Scheduler
 
-__all__ = ["best_of_portfolio"]
-
 
 def best_of_portfolio(
     instance: Instance, *, schedulers: Mapping[str, Scheduler] | None = None

@@ -9,8 +9,6 @@ from dagsched_env.kernels.lists import fixed_order, orders
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["ppts"]
-
 
 def ppts(instance: Instance, *, insertion: bool = True) -> Schedule:
     """The ready task of the highest mean predicted cost, where finish + predicted cost is least.

@@ -6,8 +6,6 @@ from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.problem.simulator import State
 
-__all__ = ["random_order"]
-
 
 def random_order(
     instance: Instance, *, seed: int | np.random.Generator = 0, insertion: bool = True

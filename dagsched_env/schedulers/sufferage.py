@@ -11,8 +11,6 @@ from dagsched_env.kernels.lists import selection
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["sufferage"]
-
 
 def sufferage(instance: Instance, *, insertion: bool = False) -> Schedule:
     """The ready task of the highest sufferage, on its best processor; ties: lowest index.

@@ -27,17 +27,6 @@ from dagsched_env.problem.platforms import Unrelated
 from dagsched_env.suites.recipes import Recipes
 from dagsched_env.suites.splits import BETA, CCR, PROCESSORS
 
-__all__ = [
-    "HELDOUT_BETA",
-    "HELDOUT_CCR",
-    "SMALL_WORKFLOWS",
-    "heldout",
-    "jobshop",
-    "paper",
-    "structured",
-    "workflows",
-]
-
 HELDOUT_SIZE = 40
 HELDOUT_SEED = 20020313
 HELDOUT_CCR = (0.5, 1.0, 2.0, 5.0)

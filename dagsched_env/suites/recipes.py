@@ -4,7 +4,5 @@ from collections.abc import Callable
 
 from dagsched_env.problem.instance import Instance
 
-__all__ = ["Recipes"]
-
 Recipes = dict[str, Callable[[], Instance]]
 """Name of an instance → a function that makes it; in the order of the suite."""

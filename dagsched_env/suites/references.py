@@ -11,8 +11,6 @@ from typing import Any
 from dagsched_env.io.fields import get, get_amount, get_text, record_of
 from dagsched_env.problem.errors import FormatError
 
-__all__ = ["PROOF_TOLERANCE", "Reference", "dump", "parse", "published_references"]
-
 PROOF_TOLERANCE = 1e-6
 """A proved makespan is above its lower bound by at most this share of it: CP-SAT rounds times."""
 COMMIT = re.compile(r"[0-9a-f]{7,40}(-dirty)?")

@@ -28,8 +28,6 @@ from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.platforms import Unrelated
 from dagsched_env.suites.recipes import Recipes
 
-__all__ = ["BETA", "CCR", "FAMILIES", "PROCESSORS", "TASKS", "Cell", "split"]
-
 TASKS = (10, 30, 50, 100, 200, 500, 1000)
 PROCESSORS = (3, 4, 8, 16)
 CCR = (0.1, 0.5, 1.0, 5.0, 10.0)

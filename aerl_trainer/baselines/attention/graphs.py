@@ -20,8 +20,6 @@ from dagsched_env.kernels.jit import borrowing
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 
-__all__ = ["MOST_RELATIONS", "RELATIONS", "Graphs", "graphs_of"]
-
 PAIR, EDGE = group_size("static_pair"), group_size("edge")
 (ITSELF, PROCESSORS, ANCESTOR, DESCENDANT, INPUT, OUTPUT, RUNS_ON, RUNS) = range(8)
 """Columns of the relation of a token to another one: 1 where it holds. Itself; both are processors;

@@ -19,8 +19,6 @@ from aerl_trainer.config import Config, seeding
 from aerl_trainer.config.stored import stored
 from dagsched_env.problem.instance import Instance
 
-__all__ = ["AttentionLearner"]
-
 AT_ONCE = 64
 """Most problems in a batch of the greedy rollout's validation set."""
 

@@ -17,8 +17,6 @@ from aerl_trainer.config import AttentionConfig
 from aerl_trainer.policy.encoding.features import group_size
 from aerl_trainer.policy.weights import N_FEATURES
 
-__all__ = ["CLIPPING", "AttentionModel", "Embedding", "States"]
-
 CLIPPING = 10.0
 """No logit lies further from 0 (Bello et al. 2017)."""
 FEED_FORWARD = 4

@@ -16,8 +16,6 @@ from aerl_trainer.config import AttentionConfig
 from aerl_trainer.policy.encoding.context import encoding_context
 from dagsched_env.problem.instance import Instance
 
-__all__ = ["AttentionPolicy", "Encoded", "states_of"]
-
 
 class Encoded(NamedTuple):
     """B problems with their embedding."""

@@ -9,8 +9,6 @@ from aerl_trainer.config import AttentionConfig
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["AttentionScheduler", "read_policy"]
-
 
 class AttentionScheduler:
     """Schedules by an attention model.

@@ -21,8 +21,6 @@ from dagsched_env.kernels.state.transitions import clear, place
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["NO_ACTION", "Lanes", "Pairs", "replayed"]
-
 NO_ACTION = -1
 """In place of an action, behind the end of a schedule."""
 

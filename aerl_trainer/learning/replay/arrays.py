@@ -7,8 +7,6 @@ import numpy.typing as npt
 
 from dagsched_env.problem.errors import FormatError
 
-__all__ = ["Arrays", "read"]
-
 Arrays = dict[str, npt.NDArray[Any]]
 
 

@@ -18,8 +18,6 @@ from aerl_trainer.learning.replay.stores import Store
 from dagsched_env.kernels.arrays import Floats, Ints
 from dagsched_env.problem.errors import DAGSchedError, FormatError
 
-__all__ = ["PrioritizedReplay", "ReplayBatch", "ReplayCounters"]
-
 LARGEST = 1e100
 """Of losses: sums of their powers are finite."""
 

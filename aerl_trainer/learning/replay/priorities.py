@@ -17,17 +17,6 @@ from aerl_trainer.learning.replay.rank_order import RankOrder
 from aerl_trainer.learning.replay.sum_tree import SumTree
 from dagsched_env.kernels.arrays import Floats, Ints
 
-__all__ = [
-    "PRIORITY_FLOOR",
-    "Kind",
-    "Priorities",
-    "Proportional",
-    "RankBased",
-    "Uniform",
-    "importance_weights",
-    "make_priorities",
-]
-
 PRIORITY_FLOOR = 1e-6
 """Added to |loss|, so that an item without loss is still sampled now and then."""
 

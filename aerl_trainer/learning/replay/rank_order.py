@@ -18,16 +18,6 @@ from dagsched_env.kernels.arrays import Floats, Ints
 from dagsched_env.kernels.jit import borrowing, kernel
 from dagsched_env.problem.errors import DAGSchedError
 
-__all__ = [
-    "RankOrder",
-    "RankedArrays",
-    "empty_order",
-    "place_slot",
-    "place_slots",
-    "slot_at",
-    "slots_at",
-]
-
 BLOCK = 256
 """Most entries of a block. Two neighbours never fill less than half of one together."""
 

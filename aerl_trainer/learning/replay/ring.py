@@ -7,8 +7,6 @@ from aerl_trainer.learning.replay.arrays import Arrays, read
 from dagsched_env.kernels.arrays import Ints
 from dagsched_env.problem.errors import DAGSchedError, FormatError
 
-__all__ = ["Ring"]
-
 
 class Ring:
     """Slots 0 … capacity − 1, written in turn.

@@ -11,8 +11,6 @@ from dagsched_env.kernels.arrays import Ints
 from dagsched_env.kernels.jit import kernel
 from dagsched_env.problem.errors import DAGSchedError, FormatError
 
-__all__ = ["ItemStore", "RowStore", "Store"]
-
 Item = TypeVar("Item")
 One = TypeVar("One", contravariant=True)
 Many = TypeVar("Many")

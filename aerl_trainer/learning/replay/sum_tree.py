@@ -11,8 +11,6 @@ from dagsched_env.kernels.arrays import Floats, Ints
 from dagsched_env.kernels.jit import kernel
 from dagsched_env.problem.errors import DAGSchedError
 
-__all__ = ["SumTree", "empty_nodes", "find_leaf", "find_leaves", "set_leaf", "set_leaves"]
-
 SUM, LEAST = 0, 1
 """Columns of the nodes. They lie side by side, so that a step of a path reads one cache line."""
 

@@ -7,8 +7,6 @@ import weakref
 from multiprocessing.reduction import DupFd
 from typing import Any
 
-__all__ = ["Bell"]
-
 OF_SELECT = 1024
 """``select`` takes descriptors below this one (FD_SETSIZE)."""
 

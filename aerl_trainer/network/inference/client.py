@@ -6,8 +6,6 @@ from aerl_trainer.network.inference.request_slots import RequestSlots
 from aerl_trainer.policy.encoding.states import EncodedStates
 from dagsched_env.problem.instance import Instance
 
-__all__ = ["InferenceClient", "WorkerGone"]
-
 PATIENCE_S = 0.2
 """Seconds between two checks that the parent is alive."""
 

@@ -8,8 +8,6 @@ from aerl_trainer.network.inference.weights import WeightBuffer
 from aerl_trainer.policy.encoding.states import EncodedStates
 from dagsched_env.problem.instance import Instance
 
-__all__ = ["InlineEvaluator"]
-
 
 class InlineEvaluator:
     """An ``Evaluator`` in the actor's own process.

@@ -12,23 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "BATCHES",
-    "BUSY_NS",
-    "Counts",
-    "DEPTH",
-    "LATENCY_BUCKETS",
-    "LATENCY_NS",
-    "LEAVES",
-    "N_COUNTS",
-    "REQUESTS",
-    "STALENESS",
-    "InferenceRates",
-    "InferenceTotals",
-    "count_batch",
-    "rates_between",
-]
-
 # counts[worker, ...]
 BATCHES, LEAVES, REQUESTS, DEPTH, BUSY_NS, LATENCY_NS, STALENESS = range(7)
 N_COUNTS = 7

@@ -23,8 +23,6 @@ from aerl_trainer.network.inference.bell import Bell
 from aerl_trainer.network.inference.metrics import LATENCY_BUCKETS, N_COUNTS, InferenceTotals
 from aerl_trainer.policy.encoding.states import EncodedStates, state_specs
 
-__all__ = ["RequestSlots", "RequestSlotsHandle", "Ticket"]
-
 # control[actor, ...]; the actor writes all but the last two
 REQUEST, TREE, COUNT, POSTED_NS, ANSWER, VERSION = range(6)
 

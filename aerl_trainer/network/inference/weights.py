@@ -5,8 +5,6 @@ import numpy.typing as npt
 
 from aerl_trainer.memory.shared_memory import BlockHandle, SharedBlock
 
-__all__ = ["WeightBuffer"]
-
 
 class WeightBuffer:
     """One writer, many readers; a reader copies the vector only when the version has changed."""

@@ -15,8 +15,6 @@ from aerl_trainer.network.inference.request_slots import RequestSlots, Ticket
 from aerl_trainer.network.inference.weights import WeightBuffer
 from dagsched_env.problem.instance import Instance
 
-__all__ = ["BatchEvaluator", "InferenceWorker"]
-
 IDLE_WAIT_S = 0.05
 WAIT_SHARE = 0.25
 """Of the last pass: what a worker may wait for more requests. Without it two halves of the actors

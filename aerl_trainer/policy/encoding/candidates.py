@@ -11,8 +11,6 @@ from dagsched_env.kernels.arrays import N_READY, Floats, Ints, StateArrays
 from dagsched_env.kernels.jit import borrowing, inlined
 from dagsched_env.kernels.state.timeline import data_ready_time, earliest_slot
 
-__all__ = ["INSERTION", "PRIOR_SHARPNESS", "score_pairs", "select_candidates"]
-
 PRIOR_SHARPNESS = 10.0
 INSERTION = True
 """Policies place tasks by insertion, as the environment does by default."""

@@ -8,8 +8,6 @@ import numpy as np
 from dagsched_env.kernels.arrays import Floats, InstanceArrays
 from dagsched_env.problem.instance import Instance
 
-__all__ = ["EncodingContext", "encoding_context"]
-
 
 class EncodingContext(NamedTuple):
     """Constant for an instance; shared read-only."""

@@ -17,8 +17,6 @@ from dagsched_env.kernels.arrays import (
 )
 from dagsched_env.kernels.jit import borrowing
 
-__all__ = ["describe"]
-
 # Columns, as constants of the kernels.
 PRIOR = index_of("pair", "prior")
 EST_DELAY = index_of("pair", "est_delay")

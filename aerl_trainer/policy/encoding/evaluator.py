@@ -5,8 +5,6 @@ from typing import Protocol
 from aerl_trainer.policy.encoding.states import EncodedStates
 from dagsched_env.problem.instance import Instance
 
-__all__ = ["Evaluator", "PriorEvaluator"]
-
 
 class Evaluator(Protocol):
     """Something that fills ``logits`` and ``prediction`` of a batch."""

@@ -9,8 +9,6 @@ graphs. A feature is a row of this table and the line that computes it, in ``sta
 
 from typing import Literal, NamedTuple
 
-__all__ = ["FEATURES", "Feature", "Group", "group_size", "index_of", "names_of"]
-
 Group = Literal["policy", "pair", "state", "task", "processor", "static_pair", "edge"]
 
 

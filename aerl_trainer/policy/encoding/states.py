@@ -23,17 +23,6 @@ from dagsched_env.kernels.jit import borrowing, inlined
 from dagsched_env.kernels.state.completion import complete
 from dagsched_env.kernels.state.transitions import copy_state
 
-__all__ = [
-    "EncodedStates",
-    "Workspace",
-    "allocate_states",
-    "allocate_workspace",
-    "encode_state",
-    "softmax",
-    "state_specs",
-    "write_policy",
-]
-
 
 class EncodedStates(NamedTuple):
     """B states with at most K candidates each. An ``Evaluator`` fills the last two arrays.

@@ -11,8 +11,6 @@ from aerl_trainer.policy.encoding.features import Group, names_of
 from dagsched_env.kernels.arrays import Floats
 from dagsched_env.problem.instance import Instance
 
-__all__ = ["StaticFeatures", "static_features"]
-
 Floats32 = npt.NDArray[np.float32]
 
 

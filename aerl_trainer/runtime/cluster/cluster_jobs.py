@@ -30,8 +30,6 @@ from aerl_trainer.runtime.pool import ClusterStats, PoolStats
 from aerl_trainer.tree.records import SearchJob
 from dagsched_env.problem.errors import DAGSchedError
 
-__all__ = ["ClusterGradients", "ClusterJobs", "rooms"]
-
 PARTS_PER_CORE = 2
 """Parts into which the groups of a step are cut: more even the load out, fewer cost less."""
 RECENT = 256

@@ -16,8 +16,6 @@ from typing import Any, NamedTuple, Protocol
 
 from aerl_trainer.runtime.errors import FleetError
 
-__all__ = ["Fleet", "FleetStats", "Handle", "Members"]
-
 TICK_S = 0.25
 """Longest sleep of the fleet's thread; a loss by silence is noticed so much later."""
 LOOK_EVERY_S = 1.0

@@ -33,8 +33,6 @@ from aerl_trainer.runtime.pool import PoolStats
 from aerl_trainer.runtime.process_pool import ProcessPool
 from aerl_trainer.tree.records import SearchJob
 
-__all__ = ["NodeReport", "NodeWorker"]
-
 FULL_S, PARTLY_S, IDLE_S = 0.1, 0.01, 0.2
 """Longest sleep of the thread of searches: all trees taken, some free, nothing to do."""
 

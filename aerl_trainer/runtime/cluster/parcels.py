@@ -30,17 +30,6 @@ from dagsched_env.kernels.schedules import decoding
 from dagsched_env.problem.errors import DAGSchedError, FormatError, InvalidScheduleError
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = [
-    "pack_gradients",
-    "pack_harvest",
-    "pack_job",
-    "pack_work",
-    "unpack_gradients",
-    "unpack_harvest",
-    "unpack_job",
-    "unpack_work",
-]
-
 TOLERANCE = 1e-9
 """Largest relative difference between a makespan and its replay: machines may round differently."""
 

@@ -18,8 +18,6 @@ from aerl_trainer.config import local_nodes
 from aerl_trainer.runtime.errors import SearchPoolError
 from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
 
-__all__ = ["RayMembers", "connected", "load_ray", "sweep"]
-
 SPARE_THREADS = 4
 """Of a node worker, for ``ready`` and ``ping`` while tasks fill the others."""
 OBJECT_STORE_BYTES = 100 * 2**20

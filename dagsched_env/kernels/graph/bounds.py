@@ -12,16 +12,6 @@ from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.graph.communication import communication
 from dagsched_env.kernels.jit import borrowing, kernel
 
-__all__ = [
-    "MAX_THRESHOLDS",
-    "critical_path_bound",
-    "heads",
-    "load_bound",
-    "load_weights",
-    "weighted_work",
-    "widest_window",
-]
-
 MAX_THRESHOLDS = 64
 """Largest number of heads that ``widest_window`` tries, which keeps it linear in n."""
 

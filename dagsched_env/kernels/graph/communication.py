@@ -3,8 +3,6 @@
 from dagsched_env.kernels.arrays import InstanceArrays
 from dagsched_env.kernels.jit import borrowing
 
-__all__ = ["communication"]
-
 
 @borrowing
 def communication(g: InstanceArrays, data: float, source: int, target: int) -> float:

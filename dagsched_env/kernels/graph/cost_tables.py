@@ -11,14 +11,6 @@ import numpy.typing as npt
 from dagsched_env.kernels.arrays import Floats, InstanceArrays
 from dagsched_env.kernels.jit import kernel
 
-__all__ = [
-    "critical_cost_table",
-    "mean_over_eligible",
-    "oct_table",
-    "pessimistic_cost_table",
-    "predict_cost_matrix",
-]
-
 
 @kernel
 def oct_table(g: InstanceArrays) -> Floats:

@@ -5,8 +5,6 @@ import numpy as np
 from dagsched_env.kernels.arrays import Floats, Ints
 from dagsched_env.kernels.jit import kernel
 
-__all__ = ["compress", "depths", "topological_order"]
-
 
 @kernel
 def compress(n: int, keys: Ints, values: Ints, weights: Floats) -> tuple[Ints, Ints, Floats]:

@@ -7,8 +7,6 @@ import numpy as np
 from dagsched_env.kernels.arrays import InstanceArrays, Ints
 from dagsched_env.kernels.jit import kernel
 
-__all__ = ["Eligibility", "eligibility"]
-
 
 class Eligibility(NamedTuple):
     """The eligible processors of each task; constant."""

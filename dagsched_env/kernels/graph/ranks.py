@@ -8,8 +8,6 @@ import numpy as np
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.jit import kernel
 
-__all__ = ["RANK_TOLERANCE", "order_by_rank", "rank_d", "rank_u", "upward_rank"]
-
 RANK_TOLERANCE = 1e-9
 """Ranks and finish times with a smaller relative difference count as equal."""
 

@@ -12,8 +12,6 @@ from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.graph.ranks import order_by_rank
 from dagsched_env.kernels.jit import borrowing, kernel
 
-__all__ = ["linear_clusters"]
-
 NONE = -1
 
 

@@ -12,8 +12,6 @@ from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.graph.ranks import RANK_TOLERANCE, order_by_rank, upward_rank
 from dagsched_env.kernels.jit import borrowing, kernel
 
-__all__ = ["dominant_sequence_clusters"]
-
 NONE = -1
 
 

@@ -10,12 +10,6 @@ from dagsched_env.kernels.graph.ranks import order_by_rank, upward_rank
 from dagsched_env.kernels.jit import kernel
 from dagsched_env.kernels.lists.placements import empty_placements, put_best
 
-__all__ = [
-    "schedule_by_rank",
-    "schedule_in_order",
-    "schedule_with_costs_to_go",
-]
-
 
 @kernel
 def schedule_by_rank(

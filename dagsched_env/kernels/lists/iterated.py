@@ -9,8 +9,6 @@ from dagsched_env.kernels.jit import kernel
 from dagsched_env.kernels.lists.fixed_order import schedule_with_costs_to_go
 from dagsched_env.kernels.lists.orders import ready_order
 
-__all__ = ["learn_from", "learn_urgency", "priced_list"]
-
 
 @kernel
 def priced_list(

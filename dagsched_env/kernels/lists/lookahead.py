@@ -7,8 +7,6 @@ from dagsched_env.kernels.graph.ranks import RANK_TOLERANCE
 from dagsched_env.kernels.jit import borrowing, kernel
 from dagsched_env.kernels.lists.placements import arrival_times, empty_placements, put, put_best
 
-__all__ = ["schedule_with_lookahead"]
-
 
 @kernel
 def schedule_with_lookahead(

@@ -7,8 +7,6 @@ from dagsched_env.kernels.graph.communication import communication
 from dagsched_env.kernels.graph.ranks import RANK_TOLERANCE
 from dagsched_env.kernels.jit import borrowing, kernel
 
-__all__ = ["assigned_rank", "map_clusters"]
-
 
 @kernel
 def map_clusters(g: InstanceArrays, cluster: Ints, order: Ints, attraction: float) -> Ints:

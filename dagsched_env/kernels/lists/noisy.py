@@ -8,8 +8,6 @@ from dagsched_env.kernels.jit import kernel
 from dagsched_env.kernels.lists.fixed_order import schedule_with_costs_to_go
 from dagsched_env.kernels.lists.orders import ready_order
 
-__all__ = ["noisy_lists"]
-
 
 @kernel
 def noisy_lists(

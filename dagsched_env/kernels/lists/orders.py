@@ -9,8 +9,6 @@ from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.graph.ranks import RANK_TOLERANCE
 from dagsched_env.kernels.jit import kernel
 
-__all__ = ["critical_parent_order", "pets_rank", "rank_levels", "ready_order"]
-
 
 @kernel
 def rank_levels(rank: Floats) -> Ints:

@@ -7,8 +7,6 @@ from dagsched_env.kernels.graph.ranks import RANK_TOLERANCE
 from dagsched_env.kernels.jit import borrowing, kernel
 from dagsched_env.kernels.state.timeline import earliest_slot
 
-__all__ = ["arrival_times", "empty_placements", "put", "put_best"]
-
 
 @kernel
 def empty_placements(n: int, p: int) -> Placements:

@@ -14,16 +14,6 @@ from dagsched_env.kernels.jit import borrowing, kernel
 from dagsched_env.kernels.lists.placements import arrival_times, empty_placements, put
 from dagsched_env.kernels.state.timeline import earliest_slot
 
-__all__ = [
-    "GREATEST_FINISH",
-    "LEAST_FINISH",
-    "LEAST_START",
-    "SUFFERAGE",
-    "schedule_by_imaginary_makespan",
-    "schedule_by_selection",
-    "schedule_on_first_free",
-]
-
 LEAST_START, LEAST_FINISH, GREATEST_FINISH, SUFFERAGE = range(4)
 """What makes a ready task urgent in ``schedule_by_selection``."""
 

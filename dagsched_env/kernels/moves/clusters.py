@@ -24,15 +24,6 @@ from dagsched_env.kernels.moves.solution import (
     unlink,
 )
 
-__all__ = [
-    "KINDS",
-    "Cluster",
-    "cluster",
-    "gather",
-    "longest_through",
-    "settle",
-]
-
 KINDS = 3
 """Ways to grow a cluster: by successors of its members, by predecessors, or by both."""
 

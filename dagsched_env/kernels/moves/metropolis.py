@@ -21,8 +21,6 @@ from dagsched_env.kernels.moves.single import (
 )
 from dagsched_env.kernels.moves.solution import Solution, makespan
 
-__all__ = ["UNIFORMS_PER_MOVE", "MoveRules", "metropolis"]
-
 UNIFORMS_PER_MOVE = 6
 """Random numbers that a move takes at most: task, processor, position or size of a cluster,
 acceptance, kind of move, place of a pair or kind of cluster. A task that is passed over takes

@@ -26,15 +26,6 @@ from dagsched_env.kernels.moves.solution import (
     unlink,
 )
 
-__all__ = [
-    "PairPlaces",
-    "Surroundings",
-    "move_pair",
-    "pair_surroundings",
-    "pair_places",
-    "try_pair",
-]
-
 
 class PairPlaces(NamedTuple):
     """Work space: the places on one processor that a pair may take."""

@@ -33,8 +33,6 @@ from dagsched_env.kernels.moves.solution import (
     unlink,
 )
 
-__all__ = ["cheapest_place", "estimate", "last_before", "move", "surroundings", "targets"]
-
 
 @borrowing
 def surroundings(g: InstanceArrays, s: Solution, t: int, q: int) -> tuple[int, int, float, float]:

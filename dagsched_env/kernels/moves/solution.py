@@ -27,19 +27,6 @@ from dagsched_env.kernels.graph.communication import communication
 from dagsched_env.kernels.jit import borrowing, kernel
 from dagsched_env.kernels.schedules.decoding import arrival_time
 
-__all__ = [
-    "Solution",
-    "assign",
-    "link",
-    "makespan",
-    "mark",
-    "renew_bottom_levels",
-    "renew_finishes",
-    "shift",
-    "solution",
-    "unlink",
-]
-
 
 class Solution(NamedTuple):
     """A complete schedule in which no task can start earlier; mutated in place.

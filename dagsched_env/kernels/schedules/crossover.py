@@ -14,8 +14,6 @@ from dagsched_env.kernels.graph.eligibility import Eligibility
 from dagsched_env.kernels.jit import borrowing, kernel
 from dagsched_env.kernels.schedules.decoding import decode_into
 
-__all__ = ["UNIFORMS_PER_CHILD", "Population", "breed", "cross", "mutate"]
-
 MUTATIONS = 4
 """Largest number of mutated tasks of a child; each has the probability ``MUTATION_RATE``."""
 

@@ -5,8 +5,6 @@ from dagsched_env.kernels.graph.communication import communication
 from dagsched_env.kernels.jit import borrowing, kernel
 from dagsched_env.kernels.lists.placements import empty_placements, put
 
-__all__ = ["arrival_time", "decode", "decode_into"]
-
 
 @kernel
 def decode(

@@ -6,8 +6,6 @@ from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.graph.communication import communication
 from dagsched_env.kernels.jit import kernel
 
-__all__ = ["execute"]
-
 
 @kernel
 def execute(g: InstanceArrays, sequence: Ints, processor: Ints, factors: Floats) -> Floats:

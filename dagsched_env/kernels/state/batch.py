@@ -28,8 +28,6 @@ from dagsched_env.kernels.state.features import (
 )
 from dagsched_env.kernels.state.transitions import place, reset
 
-__all__ = ["NO_ACTION", "Batch", "Frames", "Layout", "PackedArrays", "advance"]
-
 Float32s = npt.NDArray[np.float32]
 Bools = npt.NDArray[np.bool_]
 

@@ -8,8 +8,6 @@ from dagsched_env.kernels.jit import borrowing
 from dagsched_env.kernels.state.timeline import data_ready_time, earliest_slot
 from dagsched_env.kernels.state.transitions import place
 
-__all__ = ["best_processor", "complete"]
-
 
 @borrowing
 def best_processor(g: InstanceArrays, s: StateArrays, task: int, insertion: bool) -> int:

@@ -12,8 +12,6 @@ from dagsched_env.kernels.jit import borrowing
 from dagsched_env.kernels.state.masks import legal_pairs
 from dagsched_env.kernels.state.timeline import data_ready_time, earliest_slot
 
-__all__ = ["available", "dynamic_features", "observe", "placement"]
-
 # Rows of the dynamic features, in the order of the table in ``dagsched_env.environment.features``.
 WAITING, READY, COMPLETED, EARLIEST_FINISH = range(4)  # of a task
 PLACED, EST, EFT, GAP = range(4)  # of a pair

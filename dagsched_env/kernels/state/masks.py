@@ -6,8 +6,6 @@ import numpy.typing as npt
 from dagsched_env.kernels.arrays import N_READY, InstanceArrays, StateArrays
 from dagsched_env.kernels.jit import borrowing
 
-__all__ = ["legal_pairs"]
-
 
 @borrowing
 def legal_pairs(g: InstanceArrays, s: StateArrays, out: npt.NDArray[np.bool_]) -> None:

@@ -4,8 +4,6 @@ from dagsched_env.kernels.arrays import InstanceArrays, Placements, StateArrays
 from dagsched_env.kernels.graph.communication import communication
 from dagsched_env.kernels.jit import borrowing
 
-__all__ = ["data_ready_time", "earliest_slot"]
-
 
 @borrowing
 def data_ready_time(g: InstanceArrays, s: StateArrays, task: int, q: int) -> float:

@@ -15,8 +15,6 @@ from dagsched_env.kernels.graph.communication import communication
 from dagsched_env.kernels.jit import borrowing, embedded
 from dagsched_env.kernels.state.timeline import data_ready_time, earliest_slot
 
-__all__ = ["clear", "copy_state", "place", "recompute_bounds", "remove_last", "reset"]
-
 
 @borrowing
 def reset(g: InstanceArrays, s: StateArrays) -> None:

@@ -8,8 +8,6 @@ from dagsched_env.kernels.moves import clusters, metropolis, pairs, solution
 from dagsched_env.schedulers.anytime import Incumbent, execution_order
 from dagsched_env.schedulers.simulated_annealing.moves import SINGLE_TASKS, MoveRules
 
-__all__ = ["Chain"]
-
 MOST_UNIFORMS = 16_384
 FEWEST_UNIFORMS = 1024
 UNIFORMS_TIMES_TASKS = 3_000_000

@@ -2,8 +2,6 @@
 
 from typing import NamedTuple
 
-__all__ = ["Cooling"]
-
 
 class Cooling(NamedTuple):
     """Temperatures, in units of (makespan of the first schedule / n).

@@ -6,8 +6,6 @@ from dagsched_env.kernels.moves.metropolis import MoveRules
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.schedulers.anytime import check_positive
 
-__all__ = ["SINGLE_TASKS", "MoveRules", "checked_rules"]
-
 SINGLE_TASKS = MoveRules(
     pair_share=0.0, cluster_share=0.0, cost_bias=1.0, best_place=False, load_weight=0.0
 )

@@ -21,8 +21,6 @@ from dagsched_env.schedulers.simulated_annealing.chain import Chain
 from dagsched_env.schedulers.simulated_annealing.cooling import Cooling
 from dagsched_env.schedulers.simulated_annealing.moves import checked_rules
 
-__all__ = ["annealing"]
-
 
 def annealing(
     instance: Instance,
