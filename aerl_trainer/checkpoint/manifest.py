@@ -72,7 +72,6 @@ def read_checked(path: Path, size: int, digest: str) -> bytes:
     """The contents of another file, which are what the manifest says.
 
     Args:
-        path: the file.
         size: its bytes.
         digest: of its contents.
 

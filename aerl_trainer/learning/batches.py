@@ -189,16 +189,9 @@ def encode_trajectory(
     """Write the n states of a trajectory, from the empty schedule on, with their targets.
 
     Args:
-        c: the problem.
-        w: work space.
         schedule: out: the complete schedule.
         actions: of an ``Experience``, as are the next four.
-        visited: see there.
-        candidates: see there.
-        policy: see there.
-        imitated_from: see there.
         min_prior: as of ``encode_state``, as is the next.
-        prior: see there.
         first: row of the empty schedule.
         states: out: n rows, as ``encode_state`` writes them.
         targets: out: the same rows; they are zero before.

@@ -34,9 +34,7 @@ def make_experiences(
     weight, so that good siblings are imitated more than others.
 
     Args:
-        instance: the problem.
         trajectories: of its tree, siblings of each other; at least one.
-        config: of the run.
     """
     makespans = np.array([trajectory.makespan for trajectory in trajectories])
     rewards = rank_rewards(makespans, temperature=config.learner.rank_temperature)

@@ -7,15 +7,7 @@ from torch import Tensor
 def messages(
     features: Tensor, weight: Tensor, values: Tensor, ends: tuple[Tensor, Tensor], size: int
 ) -> Tensor:
-    """See ``rows.messages``.
-
-    Args:
-        features: as there.
-        weight: as there.
-        values: as there.
-        ends: as there.
-        size: as there.
-    """
+    """See ``rows.messages``."""
     source, target = ends
     sent = torch.relu(torch.addmm(values.index_select(0, source), features, weight.t()))
     total = sent.new_zeros(size, sent.shape[1]).index_add(0, target, sent)
@@ -31,28 +23,13 @@ def embed(
     rows: tuple[Tensor, Tensor],
     hidden: Tensor,
 ) -> Tensor:
-    """See ``rows.embed``.
-
-    Args:
-        features: as there.
-        weight: as there.
-        first: as there.
-        second: as there.
-        rows: as there.
-        hidden: as there.
-    """
+    """See ``rows.embed``."""
     added = first.index_select(0, rows[0]) + second.index_select(0, rows[1])
     return torch.relu(torch.addmm(added, features, weight.t())) @ hidden.t()
 
 
 def pool(values: Tensor, bias: Tensor, begin: Tensor) -> tuple[Tensor, Tensor]:
-    """See ``rows.pool``.
-
-    Args:
-        values: as there.
-        bias: as there.
-        begin: as there.
-    """
+    """See ``rows.pool``."""
     lengths, segment = _segments(values, begin)
     hidden = torch.relu(values + bias)
     empty = hidden.new_zeros(lengths.shape[0], hidden.shape[1])
@@ -62,15 +39,7 @@ def pool(values: Tensor, bias: Tensor, begin: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def score(values: Tensor, bias: Tensor, context: Tensor, weight: Tensor, begin: Tensor) -> Tensor:
-    """See ``rows.score``.
-
-    Args:
-        values: as there.
-        bias: as there.
-        context: as there.
-        weight: as there.
-        begin: as there.
-    """
+    """See ``rows.score``."""
     _, segment = _segments(values, begin)
     hidden = torch.relu(values + bias) + context.index_select(0, segment)
     return torch.relu(hidden) @ weight

@@ -77,7 +77,6 @@ class TorchEvaluator:
         """Fill ``logits`` and ``prediction``; returns the version of the weights.
 
         Args:
-            instance: the problem.
             states: answered.
             count: how many of the rows.
         """

@@ -64,11 +64,6 @@ def message_gradients(
 
     Args:
         gradient: ``[T, D]`` of what was received.
-        features: as there.
-        weight: as there.
-        values: as there.
-        source: as there.
-        target: as there.
         share: what it wrote.
         of_weight: out; zero before.
         of_values: out; zero before.
@@ -121,8 +116,6 @@ def add_gradients(
 
     Args:
         rows: what it wrote.
-        row: as there.
-        other_row: as there.
         gradient: ``[N, D]`` of what it wrote; then of the rows before, 0 where ``rows`` is 0.
         of_first: out; zero before.
         of_second: out; zero before.
@@ -176,9 +169,6 @@ def pool_gradients(
     Args:
         gradient: ``[B, 2 * D]`` of what it wrote.
         others: ``[N, D]`` gradient of the values that comes from elsewhere.
-        values: as there.
-        bias: as there.
-        begin: as there.
         pooled: what it wrote.
         of_values: out: with the others.
         of_bias: out; zero before.
@@ -245,11 +235,6 @@ def score_gradients(
 
     Args:
         gradient: ``[N]`` of the scores.
-        values: as there.
-        bias: as there.
-        context: as there.
-        weight: as there.
-        begin: as there.
         of_values: out.
         of_bias: out; zero before.
         of_context: out; zero before.

@@ -16,11 +16,7 @@ IN_VAIN = 10
 
 
 class LearntContext:
-    """The context of an instance, after each schedule another one.
-
-    Args:
-        instance: the problem.
-    """
+    """The context of an instance, after each schedule another one."""
 
     def __init__(self, instance: Instance) -> None:
         self._instance = instance

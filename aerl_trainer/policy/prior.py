@@ -24,10 +24,8 @@ def write_prior(
     """Replace the prior logits of an encoded state by those of the policy.
 
     Args:
-        f: the problem.
         w: its caches are those of ``s``; room for as many pairs as a state has candidates.
         s: the state, not terminal.
-        weights: of the policy.
         temperature: by which the logits are divided, > 0.
         states: its row ``b`` is the encoded ``s``; ``prior_logits`` are replaced.
         b: the row.

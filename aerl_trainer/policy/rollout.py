@@ -42,9 +42,7 @@ def roll_out_group(
     """Draw K schedules from the empty one.
 
     Args:
-        f: the problem.
         w: scratch.
-        weights: of the policy.
         uniforms: ``[K, n]`` in [0, 1), or ``GREEDY``.
         makespans: ``[K]`` out (time).
         actions: ``[K, n]`` out: ``task * p + processor`` in the order of placement.
@@ -77,10 +75,8 @@ def roll_out(
     """Complete a partial schedule by the policy.
 
     Args:
-        f: the problem.
         w: its caches are those of ``s``, by ``begin`` or ``follow``; ``probability`` is written.
         s: the partial schedule; completed.
-        weights: of the policy.
         uniforms: ``[n]`` a number for each placement of the schedule, in [0, 1), or ``GREEDY``.
         gradient: ``[1, N_WEIGHTS]`` the gradient of the log-probability is added, without
             ``GREEDY``; ``[0, …]`` leaves it out.
@@ -123,7 +119,6 @@ def grade_group(
     that drew it; one outside the short list, which π never takes, counts nothing.
 
     Args:
-        f: the problem.
         w: scratch.
         weights: of the policy π.
         actions: ``[K, n]`` ``task * p + processor`` in the order of placement.

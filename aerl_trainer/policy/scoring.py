@@ -74,7 +74,6 @@ def begin(f: PolicyContext, w: PolicyWorkspace, s: StateArrays) -> None:
     """Fill the caches for a state, whatever they held before.
 
     Args:
-        f: the problem.
         w: out: its caches.
         s: any state; ``w.state`` or another.
     """
@@ -101,7 +100,6 @@ def follow(
     """Bring the caches up to date after a placement.
 
     Args:
-        f: the problem.
         w: its caches, of the state before.
         s: the state after the placement.
         task: that has been placed.
@@ -137,7 +135,6 @@ def short_list(f: PolicyContext, w: PolicyWorkspace, s: StateArrays) -> int:
     """Find the pairs of highest prior, best first; equal ones by action number.
 
     Args:
-        f: the problem.
         w: its caches; ``actions`` and ``delays``, which increase, are written.
         s: the state, not terminal.
 
@@ -177,7 +174,6 @@ def take_pairs(
     """Have pairs of the caller's choice scored instead of the short list.
 
     Args:
-        f: the problem.
         w: its caches; ``actions`` and ``delays`` are written.
         s: the state, not terminal.
         actions: ``[count or more]`` legal pairs ``t * p + q``.
@@ -261,9 +257,7 @@ def describe(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, count: int) -
     """Write the features ``x`` of the listed pairs.
 
     Args:
-        f: the problem.
         w: its caches and the pairs, by ``short_list`` or ``take_pairs``; ``x`` is written.
-        s: the state.
         count: how many pairs are listed.
     """
     c = f.c

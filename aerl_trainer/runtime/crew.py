@@ -110,7 +110,6 @@ class Crew:
         Args:
             worker: its number.
             slot: of the tree.
-            instance: its problem.
         """
         with contextlib.suppress(OSError):
             self._workers[worker].connection.send((slot, instance))

@@ -54,11 +54,7 @@ class JobPool(Protocol):
 
 
 class Harvester:
-    """Draws the trajectories of finished trees.
-
-    Args:
-        config: of the run.
-    """
+    """Draws the trajectories of finished trees."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
@@ -114,7 +110,6 @@ class LocalJobs:
     """A ``JobPool`` on this machine: a pool of trees, and the harvest of each.
 
     Args:
-        config: of the run.
         pool: grows the trees; closed with this.
     """
 

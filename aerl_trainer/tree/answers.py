@@ -30,7 +30,6 @@ def take_answers(
     Candidates are sorted by their prior, as the tree wants them.
 
     Args:
-        c: the problem.
         leaves: its states are answered and ``rollout_makespan`` is set; ``value``,
             ``best_return`` and the policy of the states are written.
         count: leaves in the batch.

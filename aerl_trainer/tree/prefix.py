@@ -59,7 +59,6 @@ def fix_prefix(t: TreeArrays, depth: int, p: int, prune: bool) -> None:
     it moves over to the new one.
 
     Args:
-        t: the tree.
         depth: placements to fix at most, up to n - 1.
         p: processors of the problem.
         prune: as in ``Rules``.

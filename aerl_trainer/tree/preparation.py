@@ -82,7 +82,6 @@ def prepare_leaves(
     Args:
         problem: what is searched.
         guide: gives priors and rollouts.
-        t: the tree.
         actor: whose journal names the leaves.
         w: work space; its ``best`` is written.
         leaves: out: encoded states, pruning bounds and makespans of the rollouts.

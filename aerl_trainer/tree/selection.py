@@ -60,10 +60,8 @@ def puct_edge(t: TreeArrays, node: int, rules: Rules, cut: float) -> int:
     simulation takes the next best leaf, so that mini-batches are full with any number of actors.
 
     Args:
-        t: the tree.
         node: an expanded node.
         rules: of the search.
-        cut: from ``cut_off``.
 
     Returns:
         The edge; ``IN_FLIGHT`` where every open child is being evaluated, ``NO_EDGE`` where all are
@@ -94,9 +92,7 @@ def most_visited_edge(t: TreeArrays, node: int, cut: float) -> int:
     """Open edge of most visits, ties to the first.
 
     Args:
-        t: the tree.
         node: an expanded node.
-        cut: from ``cut_off``.
 
     Returns:
         The edge; ``NO_EDGE`` where all children are finished.
@@ -116,9 +112,7 @@ def halving_edge(t: TreeArrays, rules: Rules, cut: float) -> int:
     highest ``g + ln P + σ(q̃)``.
 
     Args:
-        t: the tree.
         rules: of the search; ``considered`` > 0.
-        cut: from ``cut_off``.
 
     Returns:
         The edge; ``NO_EDGE`` past the budget, and where every such edge is finished.
@@ -181,7 +175,6 @@ def is_open(
         child: a node, or ``NO_NODE`` where it has not been made yet.
         status: of all nodes.
         bound: ``TreeArrays.pruning_bound`` of all nodes.
-        cut: from ``cut_off``.
     """
     return child == NO_NODE or not is_finished(status[child], bound[child], cut)
 

@@ -61,7 +61,6 @@ def gather(t: TreeArrays, actor: int, limit: int, rules: Rules) -> int:
     follow the most visited actions, so that they become complete trajectories.
 
     Args:
-        t: the tree.
         actor: who gathers; its journal is empty.
         limit: most leaves to put in flight.
         rules: of the search.
@@ -94,7 +93,6 @@ def expand_and_back_up(t: TreeArrays, actor: int, leaves: LeafBatch, rules: Rule
     ends when nothing is left to explore, or at the safety cap.
 
     Args:
-        t: the tree.
         actor: whose journal.
         leaves: row b is the evaluated leaf of entry b of the journal.
         rules: of the search.

@@ -70,7 +70,6 @@ def sample_trajectories(
     fewer.
 
     Args:
-        instance: the problem.
         tree: a finished tree of it, to which nobody writes.
         complete: goes on below the visited part.
         config: of the search.

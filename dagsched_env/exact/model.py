@@ -34,7 +34,6 @@ class Model:
     links differ, the pairs of processors with a slower link are added.
 
     Args:
-        instance: the problem.
         grid: the unit of time.
         incumbent: a valid, semi-active schedule: hint and horizon.
         bound: lower bound on the makespan (time).

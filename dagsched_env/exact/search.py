@@ -41,11 +41,9 @@ def search(
     """The best schedule of CP-SAT at the end, and the bound that it has proved.
 
     Args:
-        instance: the problem.
         grid: the unit of time.
         incumbent: a valid, semi-active schedule to start from.
         bound: lower bound on the makespan (time).
-        limits: of the run.
         found: called with the decisions of each solution; None: nobody is told.
 
     Returns:

@@ -21,17 +21,9 @@ Modules in reading order; those that search come last:
 - ``etf``: ETF: the earliest start goes first;
 - ``bil``: BIL: best imaginary level;
 - ``dsc``: DSC: clusters, mapped onto processors;
-- ``min_min``: Min-Min: the least finish time first;
-- ``max_min``: Max-Min: the greatest of the least finish times first;
-- ``duplex``: the better of Min-Min and Max-Min;
-- ``sufferage``: Sufferage: the largest loss by the second-best processor first;
-- ``mct``: MCT: minimum completion time;
-- ``met``: MET: minimum execution time;
-- ``olb``: OLB: the processor that is free first;
-- ``fastest_node``: all tasks on one processor;
-- ``eft_greedy``: topological order, earliest finish time;
-- ``constructive``: ``CONSTRUCTIVE``: all of the above by name;
-- ``portfolio``: the best schedule of all constructive schedulers;
+- ``mapping``: Min-Min, Max-Min, Duplex, Sufferage, MCT, MET, OLB, and the two simplest: topological
+  order with earliest finish times, and all tasks on one processor;
+- ``portfolio``: ``CONSTRUCTIVE``, all of the above by name, and the best schedule of them;
 - ``random_order``: uniformly random legal placements, the control;
 - ``anytime``: budget, incumbent and trace of the searches;
 - ``noisy_heft``: the best of many HEFT schedules with noise on the ranks;
@@ -43,14 +35,10 @@ Modules in reading order; those that search come last:
 """
 
 from dagsched_env.schedulers.bil import bil
-from dagsched_env.schedulers.constructive import CONSTRUCTIVE, Scheduler
 from dagsched_env.schedulers.cpop import cpop
 from dagsched_env.schedulers.dls import dls
 from dagsched_env.schedulers.dsc import dsc
-from dagsched_env.schedulers.duplex import duplex
-from dagsched_env.schedulers.eft_greedy import eft_greedy
 from dagsched_env.schedulers.etf import etf
-from dagsched_env.schedulers.fastest_node import fastest_node
 from dagsched_env.schedulers.genetic import genetic
 from dagsched_env.schedulers.hcpt import hcpt
 from dagsched_env.schedulers.heft import heft
@@ -59,20 +47,25 @@ from dagsched_env.schedulers.hlfet import hlfet
 from dagsched_env.schedulers.ipeft import ipeft
 from dagsched_env.schedulers.iterated_lists import iterated_lists
 from dagsched_env.schedulers.lookahead_heft import lookahead_heft
-from dagsched_env.schedulers.max_min import max_min
+from dagsched_env.schedulers.mapping import (
+    duplex,
+    eft_greedy,
+    fastest_node,
+    max_min,
+    mct,
+    met,
+    min_min,
+    olb,
+    sufferage,
+)
 from dagsched_env.schedulers.mcp import mcp
-from dagsched_env.schedulers.mct import mct
-from dagsched_env.schedulers.met import met
-from dagsched_env.schedulers.min_min import min_min
 from dagsched_env.schedulers.noisy_heft import noisy_heft
-from dagsched_env.schedulers.olb import olb
 from dagsched_env.schedulers.peft import peft
 from dagsched_env.schedulers.pets import pets
-from dagsched_env.schedulers.portfolio import best_of_portfolio
+from dagsched_env.schedulers.portfolio import CONSTRUCTIVE, Scheduler, best_of_portfolio
 from dagsched_env.schedulers.ppts import ppts
 from dagsched_env.schedulers.random_order import random_order
 from dagsched_env.schedulers.simulated_annealing import annealing
-from dagsched_env.schedulers.sufferage import sufferage
 
 __all__ = [
     "CONSTRUCTIVE",

@@ -90,7 +90,6 @@ class Incumbent:
     """The best schedule that a search has seen.
 
     Args:
-        instance: the problem.
         budget: its clock and its counter are recorded with the improvements.
         algorithm: label of the schedules.
         insertion: how orders are decoded, as for ``State``.

@@ -23,7 +23,6 @@ class Estimates:
     """What the next schedule is made by.
 
     Args:
-        instance: the problem.
         rank: ``[n]`` to begin with (time); copied. The costs to go begin with PEFT's.
     """
 

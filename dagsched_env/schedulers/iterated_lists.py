@@ -36,7 +36,6 @@ class ListSeries:
     """A series of list schedules that learns from each of them. Begins as PEFT with a load price.
 
     Args:
-        instance: the problem.
         rng: draws the prices.
         insertion: use idle gaps; False appends only.
     """

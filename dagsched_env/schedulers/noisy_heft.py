@@ -85,7 +85,6 @@ def draw_lists(
     """Independent list schedules with noise on the ranks.
 
     Args:
-        instance: the problem.
         rng: draws the noise.
         count: number of schedules.
         sigma: σ ≥ 0.

@@ -28,7 +28,6 @@ class AttentionScheduler:
         """The shortest of the greedy schedule and k that are sampled.
 
         Args:
-            instance: the problem.
             k: schedules to sample, ≥ 1.
             rng: of the samples.
         """

@@ -168,7 +168,6 @@ def _begin_lanes(f: PolicyContext, lanes: PolicyWorkspace, counts: Ints) -> None
     """Empty all schedules of a problem, and list the pairs of their first states.
 
     Args:
-        f: the problem.
         lanes: work spaces with a leading axis.
         counts: ``[S]`` out: the pairs that are listed.
     """
@@ -186,7 +185,6 @@ def _advance(
     """Place a pair in each schedule of a problem, and list the pairs of the next states.
 
     Args:
-        f: the problem.
         lanes: work spaces with a leading axis.
         chosen: ``[S]`` places in the lists of pairs.
         counts: ``[S]`` out: the pairs that are listed then; 0 where a schedule is complete.
@@ -213,8 +211,6 @@ def _replay(
     """List the pairs of all states of some schedules of a problem.
 
     Args:
-        f: the problem.
-        w: work space.
         actions: ``[S, n]``.
         x: ``[S * n, K, N_FEATURES]`` out, and so on as in ``Pairs``.
         tasks: out.

@@ -33,7 +33,6 @@ class InlineEvaluator:
         """Take new weights if there are any, then answer.
 
         Args:
-            instance: the problem.
             states: answered.
             count: how many of the rows.
         """

@@ -23,8 +23,6 @@ def score_pairs(
     """List every legal pair with its EST, idle gap and prior logit.
 
     Args:
-        c: the problem.
-        s: the state.
         actions: ``[n * p]`` out: ``t * p + q``.
         starts: ``[n * p]`` out: EST (time).
         gaps: ``[n * p]`` out: idle time left directly before the task (time).

@@ -56,8 +56,6 @@ def describe(
     """Write the dynamic features of one state; see the table in ``features``.
 
     Args:
-        c: the problem.
-        s: the state.
         completion_makespan: makespan of its list completion (time).
         positions: ``[k]`` where the candidates lie in the next four arrays.
         actions: from ``score_pairs``, as are ``starts``, ``gaps`` and ``logits``.

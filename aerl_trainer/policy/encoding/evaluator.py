@@ -13,7 +13,6 @@ class Evaluator(Protocol):
         """Answer the first ``count`` states, all of one problem.
 
         Args:
-            instance: the problem.
             states: its encoded states.
             count: how many of its rows are asked for.
 

@@ -110,9 +110,7 @@ def encode_state(
     """Write a state as one row of a batch.
 
     Args:
-        c: the problem.
         w: work space; ``s`` may be its ``state``.
-        s: the state.
         states: out: its row ``b``, but for the answers.
         b: the row.
         min_prior: pairs of a smaller hand-made prior are dropped, in [0, 1).

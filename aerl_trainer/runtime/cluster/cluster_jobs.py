@@ -65,7 +65,6 @@ class ClusterJobs:
     ``config.ray.unlearned``: where the driver is slow, the nodes wait.
 
     Args:
-        config: of the run.
         fleet: of node workers; closed with this.
         put: makes weights available to all nodes, and returns what stands for them.
     """

@@ -11,7 +11,6 @@ def communication(g: InstanceArrays, data: float, source: int, target: int) -> f
     There is no branch, because the diagonals of ``latency`` and ``inv_bandwidth`` are 0.
 
     Args:
-        g: the problem.
         data: units of data, ≥ 0.
         source: the processor that sends.
         target: the processor that receives.

@@ -23,7 +23,6 @@ def upward_rank(g: InstanceArrays, cost: Floats, communication: bool) -> Floats:
     """Upward rank with given costs: ``[n]`` longest path from each task to an exit (time).
 
     Args:
-        g: the problem.
         cost: ``[n]`` cost of each task (time).
         communication: edges count at their mean communication; False: at 0.
     """

@@ -24,7 +24,6 @@ def linear_clusters(g: InstanceArrays, factor: Floats) -> tuple[Ints, Ints]:
     the highest rank begins the next one. The rank is the longest path to an exit.
 
     Args:
-        g: the problem.
         factor: ``[m]`` on the mean communication of each edge, ≥ 0, in the order of ``succ_task``.
 
     Returns:

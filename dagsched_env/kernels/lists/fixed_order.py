@@ -18,7 +18,6 @@ def schedule_by_rank(
     """HEFT with given costs in the ranks.
 
     Args:
-        g: the problem.
         cost: ``[n]`` cost of each task in its rank (time).
         insertion: use idle gaps; False appends only.
 
@@ -36,7 +35,6 @@ def schedule_in_order(
     """Tasks in a given order, each on the processor where it finishes first; ties: lowest index.
 
     Args:
-        g: the problem.
         order: ``[n]`` a topological order.
         insertion: use idle gaps; False appends only.
 
@@ -58,7 +56,6 @@ def schedule_with_costs_to_go(
     """Tasks in a given order, each where finish time + cost to go is least; ties: lowest index.
 
     Args:
-        g: the problem.
         order: ``[n]`` a topological order.
         costs_to_go: ``[n, p]`` (time); inf forbids a pair. Each task needs an eligible processor
             with a finite entry.

@@ -20,7 +20,6 @@ def priced_list(
     the processors that are fast for one task to those tasks that need them more.
 
     Args:
-        g: the problem.
         rank: ``[n]`` (time).
         costs_to_go: ``[n, p]`` (time), finite.
         load_price: of a unit of time on any processor, > 0.
@@ -50,7 +49,6 @@ def learn_from(
     its duration included. That processors are busy does not count.
 
     Args:
-        g: the problem.
         processor: ``[n]`` of the schedule.
         rank: ``[n]`` (time); changed.
         costs_to_go: ``[n, p]`` (time), finite; changed.
@@ -96,7 +94,6 @@ def learn_urgency(
     Intelligence Research 10).
 
     Args:
-        g: the problem.
         processor: ``[n]`` of the schedule.
         start: ``[n]`` of the schedule (time).
         finish: ``[n]`` of the schedule (time).

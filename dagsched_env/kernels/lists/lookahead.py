@@ -19,7 +19,6 @@ def schedule_with_lookahead(
     where it finishes first itself.
 
     Args:
-        g: the problem.
         order: ``[n]`` a topological order.
         insertion: use idle gaps; False appends only.
 

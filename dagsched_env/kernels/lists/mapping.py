@@ -18,7 +18,6 @@ def map_clusters(g: InstanceArrays, cluster: Ints, order: Ints, attraction: floa
     are assigned by the same rule. Ties: lowest index.
 
     Args:
-        g: the problem.
         cluster: ``[n]`` cluster of each task, in 0..n - 1.
         order: a permutation of the tasks.
         attraction: worth of a unit of mean communication time, ≥ 0.

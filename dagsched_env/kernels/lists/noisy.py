@@ -25,7 +25,6 @@ def noisy_lists(
     0, 2, 4, … the costs to go do not count.
 
     Args:
-        g: the problem.
         rank: ``[n]`` (time).
         costs_to_go: ``[n, p]`` (time).
         sigma: σ ≥ 0.

@@ -60,7 +60,6 @@ def critical_parent_order(g: InstanceArrays, order: Ints, critical: npt.NDArray[
     exit.
 
     Args:
-        g: the problem.
         order: ``[n]`` the tasks by increasing latest start time, topological.
         critical: ``[n]`` whether a task is critical.
     """

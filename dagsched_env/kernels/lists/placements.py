@@ -27,7 +27,6 @@ def arrival_times(g: InstanceArrays, s: Placements, task: int, out: Floats) -> N
     """When the inputs of a task can be on each processor.
 
     Args:
-        g: the problem.
         s: the placements so far.
         task: a task; only its placed predecessors count.
         out: ``[p]`` receives the times.
@@ -50,7 +49,6 @@ def put(s: Placements, task: int, q: int, ready: float, duration: float, inserti
 
     Args:
         s: the placements; changed.
-        task: the task.
         q: the processor.
         ready: when its inputs are there (time).
         duration: of the task on this processor (time).
@@ -85,7 +83,6 @@ def put_best(
     """Place a task where finish time + extra cost is least; ties: lowest index.
 
     Args:
-        g: the problem.
         s: the placements; changed.
         task: a task whose predecessors are all placed.
         extra: ``[p]`` extra cost on each processor (time); inf forbids it.

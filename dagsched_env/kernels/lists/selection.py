@@ -42,7 +42,6 @@ def schedule_by_selection(
     """Always the most urgent ready task next, on the processor where it finishes first.
 
     Args:
-        g: the problem.
         rule: the urgency of a task with the least finish time f and the second least f₂ over its
             processors is ``LEAST_FINISH``: priority − f; ``GREATEST_FINISH``: f; ``SUFFERAGE``:
             f₂ − f. With ``LEAST_START`` it is priority − its least start time, and the task goes
@@ -129,7 +128,6 @@ def schedule_by_imaginary_makespan(
     largest one if it has fewer. The task of the highest priority is next; ties: lowest index.
 
     Args:
-        g: the problem.
         level: ``[n, p]`` basic imaginary levels (time).
         insertion: use idle gaps; False appends only.
 
@@ -186,7 +184,6 @@ def schedule_on_first_free(
     Ties: lowest index.
 
     Args:
-        g: the problem.
         order: ``[n]`` a topological order.
         insertion: use idle gaps; False appends only.
 

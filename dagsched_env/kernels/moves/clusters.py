@@ -59,8 +59,6 @@ def gather(g: InstanceArrays, s: Solution, w: Cluster, t: int, q: int, most: int
     ``settle`` must follow: until then ``s.processor`` and ``s.stale`` tell of the trial.
 
     Args:
-        g: the problem.
-        s: the schedule.
         w: ``members`` are filled.
         t: the first member.
         q: another processor, on which ``t`` is eligible; tasks that are not stay away.
@@ -107,7 +105,6 @@ def longest_through(
     ∞ where there is a path longer than ``ceiling``.
 
     Args:
-        g: the problem.
         s: the schedule with the cluster of ``gather`` on trial.
         w: of ``gather``.
         size: of the cluster.
@@ -155,7 +152,6 @@ def settle(
     """End the trial: bring the schedule up to date, or put the cluster back.
 
     Args:
-        g: the problem.
         s: the schedule; changed.
         w: of ``gather``.
         size: of the cluster.

@@ -84,11 +84,8 @@ def metropolis(
     than ``best[0]``, its makespan, order and processors are copied into the three ``best`` arrays.
 
     Args:
-        g: the problem.
         c: its eligible processors.
         s: the schedule; changed.
-        w: work space.
-        b: work space.
         rules: how moves are drawn, and how they are judged.
         temperature: ≥ 0, in units of time.
         limit: the number of moves that may be evaluated.

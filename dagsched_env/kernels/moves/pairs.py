@@ -71,10 +71,7 @@ def try_pair(
     exp(−max(0, estimate − ``length``) / ``temperature``).
 
     Args:
-        g: the problem.
         s: the schedule; changed by a move.
-        w: work space.
-        u: a task.
         t: a successor of ``u``.
         q: their new processor; no move is made where one of them is not eligible.
         length: the makespan of the schedule.
@@ -115,9 +112,6 @@ def pair_surroundings(g: InstanceArrays, s: Solution, u: int, t: int, q: int) ->
     """What the edges of a pair would allow on a processor; edges between the two do not count.
 
     Args:
-        g: the problem.
-        s: the schedule.
-        u: a task.
         t: a successor of ``u``.
         q: a processor.
 
@@ -194,9 +188,7 @@ def move_pair(
     """Move a pair and bring the schedule up to date.
 
     Args:
-        g: the problem.
         s: the schedule; changed.
-        u: a task.
         t: a successor of ``u``.
         q: their new processor, eligible for both.
         gap: where they go in the order; one that ``pair_surroundings`` allows.

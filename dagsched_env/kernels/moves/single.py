@@ -39,9 +39,6 @@ def surroundings(g: InstanceArrays, s: Solution, t: int, q: int) -> tuple[int, i
     """What the edges of ``t`` would allow on processor ``q``.
 
     Args:
-        g: the problem.
-        s: the schedule.
-        t: a task.
         q: a processor; eligible or not.
 
     Returns:
@@ -66,7 +63,6 @@ def last_before(s: Solution, t: int, q: int, target: int) -> int:
     """The node that a task would follow on another processor or at another position.
 
     Args:
-        s: the schedule.
         t: the task that moves.
         q: its new processor.
         target: its new position in the order.
@@ -84,9 +80,7 @@ def estimate(
     """Upper bound on the paths through a task after a move (time).
 
     Args:
-        g: the problem.
         s: the schedule before the move.
-        t: the task.
         q: its new processor.
         previous: the node that it is to follow there.
         arrival: of ``surroundings`` on that processor (time).
@@ -110,9 +104,7 @@ def cheapest_place(
     """The node that a task should follow on a processor: the first one of the least ``estimate``.
 
     Args:
-        g: the problem.
         s: the schedule before the move.
-        t: the task.
         q: its new processor.
         first: of ``surroundings``: the first position that is open to the task.
         last: of ``surroundings``: the last one.
@@ -137,7 +129,6 @@ def targets(s: Solution, t: int, previous: int, first: int, last: int) -> tuple[
 
     Args:
         s: the schedule before the move.
-        t: the task.
         previous: the node that it is to follow, on the processor to which it moves.
         first: of ``surroundings``: the first position that is open to the task.
         last: of ``surroundings``: the last one.
@@ -165,9 +156,7 @@ def move(g: InstanceArrays, s: Solution, t: int, q: int, target: int, previous: 
     """Move a task and bring the schedule up to date.
 
     Args:
-        g: the problem.
         s: the schedule; changed.
-        t: the task.
         q: its new processor, eligible.
         target: its new position in the order; one that ``targets`` allows.
         previous: the node that it follows there.

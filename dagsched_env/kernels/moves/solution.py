@@ -53,7 +53,6 @@ def solution(g: InstanceArrays, order: Ints, processor: Ints) -> Solution:
     that is not needed.
 
     Args:
-        g: the problem.
         order: ``[n]`` a topological order of the tasks.
         processor: ``[n]`` an eligible processor of each task.
     """
@@ -100,8 +99,6 @@ def renew_finishes(g: InstanceArrays, s: Solution, k: int, pending: int) -> None
     """Recompute the finishes of stale tasks, and of the tasks behind them that change in turn.
 
     Args:
-        g: the problem.
-        s: the schedule.
         k: position in ``order`` before which no task is stale.
         pending: number of stale tasks.
     """
@@ -125,8 +122,6 @@ def renew_bottom_levels(g: InstanceArrays, s: Solution, k: int, pending: int) ->
     """Recompute the bottom levels of stale tasks, and of the tasks before them that change.
 
     Args:
-        g: the problem.
-        s: the schedule.
         k: position in ``order`` behind which no task is stale.
         pending: number of stale tasks.
     """
@@ -181,9 +176,7 @@ def assign(g: InstanceArrays, s: Solution, t: int, q: int) -> None:
     """Give a task another processor; its place in the sequences stays as it is.
 
     Args:
-        g: the problem.
         s: the schedule; the arrays ``processor`` and ``load`` change.
-        t: the task.
         q: its new processor, eligible.
     """
     s.load[0] += g.comp[t, q] - g.comp[t, s.processor[t]]
@@ -229,7 +222,6 @@ def shift(s: Solution, t: int, target: int) -> None:
 
     Args:
         s: the schedule; ``order`` and ``position`` change.
-        t: the task.
         target: its new position, in 0..n - 1.
     """
     k = s.position[t]

@@ -50,11 +50,9 @@ def breed(
     (Mahfoud 1995, "Niching methods for genetic algorithms": deterministic crowding).
 
     Args:
-        g: the problem.
         c: its eligible processors.
         population: changed.
         first: index of the first mother.
-        scratch: work space.
         uniforms: ``[children, UNIFORMS_PER_CHILD]`` random numbers in [0, 1), a row per child.
         insertion: decode with idle gaps in use; False appends only.
     """
@@ -113,7 +111,6 @@ def mutate(
     """Give one task another processor, or another position between predecessors and successors.
 
     Args:
-        g: the problem.
         c: its eligible processors.
         order: ``[n]`` a topological order; changed.
         processor: ``[n]`` an assignment; changed.

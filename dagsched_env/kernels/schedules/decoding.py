@@ -35,7 +35,6 @@ def decode_into(
     """As ``decode``, into arrays that exist.
 
     Args:
-        g: the problem.
         s: overwritten.
         order: ``[n]`` a topological order.
         assignment: ``[n]`` an eligible processor of each task.
@@ -60,10 +59,8 @@ def arrival_time(g: InstanceArrays, processor: Ints, finish: Floats, task: int, 
     """When all inputs of a task are on a processor (time); 0 for a task without predecessors.
 
     Args:
-        g: the problem.
         processor: ``[n]`` processors of the predecessors.
         finish: ``[n]`` finish times of the predecessors.
-        task: the task.
         q: the processor that needs the inputs.
     """
     arrival = 0.0

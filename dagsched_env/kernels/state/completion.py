@@ -14,8 +14,6 @@ def best_processor(g: InstanceArrays, s: StateArrays, task: int, insertion: bool
     """The eligible processor on which a task finishes first; ties: lowest index.
 
     Args:
-        g: the problem.
-        s: a partial schedule.
         task: a ready task.
         insertion: use idle gaps; False appends only.
     """
@@ -48,7 +46,6 @@ def complete(
     processor choice of PEFT in the order of HEFT.
 
     Args:
-        g: the problem.
         s: a partial schedule; complete afterwards.
         priority: ``[n]``.
         cost_to_go: ``[n, p]`` (time).

@@ -31,8 +31,6 @@ def dynamic_features(
     """Write the features that change from step to step into zeroed, padded arrays.
 
     Args:
-        g: the problem.
-        s: a partial schedule.
         insertion: use idle gaps; False appends only.
         scale: > 0; times are divided by it.
         limit: scaled times are cut off at it.
@@ -81,8 +79,6 @@ def observe(
     Unpacking the two tuples of arrays takes longer than the work on a problem of 30 tasks.
 
     Args:
-        g: the problem.
-        s: a partial schedule.
         insertion: use idle gaps; False appends only.
         scale: > 0; times are divided by it.
         limit: scaled times are cut off at it.
@@ -104,8 +100,6 @@ def placement(
     The gap is the idle time that the placement leaves directly before the task.
 
     Args:
-        g: the problem.
-        s: a partial schedule.
         t: a ready task.
         q: an eligible processor.
         insertion: use idle gaps; False appends only.

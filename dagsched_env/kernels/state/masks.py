@@ -12,8 +12,6 @@ def legal_pairs(g: InstanceArrays, s: StateArrays, out: npt.NDArray[np.bool_]) -
     """Write where a ready task may run.
 
     Args:
-        g: the problem.
-        s: a partial schedule.
         out: ``[n, p]`` or larger; True for legal pairs, False elsewhere.
     """
     comp, ready, n_ready = g.comp, s.ready, s.counts[N_READY]

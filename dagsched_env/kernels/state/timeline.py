@@ -10,8 +10,6 @@ def data_ready_time(g: InstanceArrays, s: StateArrays, task: int, q: int) -> flo
     """Time at which all inputs of a task are on a processor.
 
     Args:
-        g: the problem.
-        s: a partial schedule.
         task: a task whose predecessors are all scheduled.
         q: a processor.
     """
@@ -30,7 +28,6 @@ def earliest_slot(
     """The earliest slot for a task on a processor (Topcuoglu et al. 2002, sec. 4.1.2).
 
     Args:
-        s: a partial schedule.
         q: the processor.
         ready: when the inputs of the task are there (time).
         duration: of the task (time).

@@ -18,19 +18,20 @@ from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.bil import bil
-from dagsched_env.schedulers.constructive import CONSTRUCTIVE
 from dagsched_env.schedulers.dls import dls
 from dagsched_env.schedulers.dsc import dsc
-from dagsched_env.schedulers.duplex import duplex
 from dagsched_env.schedulers.etf import etf
-from dagsched_env.schedulers.fastest_node import fastest_node
-from dagsched_env.schedulers.max_min import max_min
-from dagsched_env.schedulers.mct import mct
-from dagsched_env.schedulers.met import met
-from dagsched_env.schedulers.min_min import min_min
-from dagsched_env.schedulers.olb import olb
-from dagsched_env.schedulers.portfolio import best_of_portfolio
-from dagsched_env.schedulers.sufferage import sufferage
+from dagsched_env.schedulers.mapping import (
+    duplex,
+    fastest_node,
+    max_min,
+    mct,
+    met,
+    min_min,
+    olb,
+    sufferage,
+)
+from dagsched_env.schedulers.portfolio import CONSTRUCTIVE, best_of_portfolio
 from helpers import references, references_dynamic
 from helpers.oracles import GRAPHS, paper_instance
 from helpers.strategies import instances

@@ -17,12 +17,12 @@ from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.cpop import cpop
-from dagsched_env.schedulers.eft_greedy import eft_greedy
 from dagsched_env.schedulers.hcpt import hcpt
 from dagsched_env.schedulers.heft import heft
 from dagsched_env.schedulers.hlfet import hlfet
 from dagsched_env.schedulers.ipeft import ipeft
 from dagsched_env.schedulers.lookahead_heft import lookahead_heft
+from dagsched_env.schedulers.mapping import eft_greedy
 from dagsched_env.schedulers.mcp import mcp
 from dagsched_env.schedulers.peft import peft
 from dagsched_env.schedulers.pets import pets
