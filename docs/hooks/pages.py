@@ -5,6 +5,7 @@ from file to file in the repository, are turned into links from page to page.
 """
 
 import ast
+import functools
 import posixpath
 import re
 from collections.abc import Iterator
@@ -78,13 +79,29 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
 
 
 def _modules(package: Path) -> Iterator[Path]:
-    """Public modules and packages, each package before what it contains."""
+    """Packages, each before what it contains, and the modules that users may use."""
     yield package / "__init__.py"
     for path in sorted(package.iterdir()):
         if (path / "__init__.py").exists():
             yield from _modules(path)
-        elif path.suffix == ".py" and not path.name.startswith("_"):
+        elif path in public_modules():
             yield path
+
+
+@functools.cache
+def public_modules() -> frozenset[Path]:
+    """Modules with an ``__all__``, and those that hold what a package takes into its own."""
+    found = set()
+    for package in PACKAGES:
+        for path in (ROOT / package).rglob("*.py"):
+            names = _exported(_parsed(path))
+            if path.name != "__init__.py":
+                found |= {path} if names else set()
+                continue
+            module = ".".join(path.parent.relative_to(ROOT).parts)
+            homes = {_home(module, name).rpartition(".")[0] for name in names}
+            found |= {ROOT.joinpath(*home.split(".")).with_suffix(".py") for home in homes}
+    return frozenset(path for path in found if path.exists())
 
 
 def _nav(package: Path) -> list[Any]:
@@ -93,7 +110,7 @@ def _nav(package: Path) -> list[Any]:
     for path in sorted(package.iterdir()):
         if (path / "__init__.py").exists():
             entries.append({path.name: _nav(path)})
-        elif path.suffix == ".py" and not path.name.startswith("_"):
+        elif path in public_modules():
             entries.append({path.stem: _page_of(path)})
     return entries
 

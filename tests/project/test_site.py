@@ -70,17 +70,19 @@ def test_the_navigation_names_every_page_once() -> None:
     assert {path.name for path in ROOT.glob("*.md")} - {"README.md"} <= set(pages.DOCUMENTS)
 
 
-def test_the_navigation_of_the_api_names_every_module() -> None:
+def test_the_navigation_of_the_api_names_what_users_may_use() -> None:
     pages = hook("pages")
     config = pages.on_config(type("Config", (), {"nav": [{"API": ["api/index.md"]}]})())
     named = set(pages_in(config.nav)) - {"api/index.md"}
-    public = {
+    files = [path for p in pages.PACKAGES for path in (ROOT / p).rglob("*.py")]
+    packages = [path for path in files if path.name == "__init__.py"]
+    public = [
         path.relative_to(ROOT).with_suffix(".md").as_posix().replace("__init__", "index")
-        for package in ("dagsched_env", "aerl_trainer")
-        for path in (ROOT / package).rglob("*.py")
-        if path.name == "__init__.py" or not path.name.startswith("_")
-    }
+        for path in (*packages, *pages.public_modules())
+    ]
     assert named == {f"api/{path}" for path in public}
+    assert {"api/dagsched_env/problem/instance.md", "api/dagsched_env/schedulers/heft.md"} <= named
+    assert "api/aerl_trainer/tree/selection.md" not in named
 
 
 @pytest.mark.parametrize(
