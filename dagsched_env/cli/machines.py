@@ -234,7 +234,8 @@ def add_machines(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--machines",
         metavar="FILE",
-        help="JSON: names, speeds, links, who may run what (pydoc dagsched_env.io.machine_file)",
+        help="JSON: names, speeds, links, who may run what "
+        "(python -m pydoc dagsched_env.io.machine_file)",
     )
 
 

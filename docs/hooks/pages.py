@@ -1,7 +1,8 @@
 """Pages that are made when the site is built: documents of the repository, and the API reference.
 
-Documents outside of ``docs/`` become pages under their own path. Links of all documents, which lead
-from file to file in the repository, are turned into links from page to page.
+Documents outside of ``docs/`` become pages under their own path, the README the first page. Links
+of all documents, which lead from file to file in the repository, are turned into links from page to
+page.
 """
 
 import ast
@@ -18,6 +19,7 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = (
+    "README.md",
     "ARCHITECTURE.md",
     "BENCHMARKS.md",
     "CHANGELOG.md",
@@ -28,6 +30,8 @@ DOCUMENTS = (
     "examples/llvm_passes/README.md",
     "examples/tsp/README.md",
 )
+HOME = {"README.md": "index.md"}
+"""Document → its page, where that has another path."""
 PICTURES = "examples/*/*.png"
 PACKAGES = ("dagsched_env", "aerl_trainer")
 API = "api"
@@ -48,7 +52,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are not in ``docs/``, and the pictures of the applications."""
     for name in DOCUMENTS:
-        files.append(File.generated(config, name, abs_src_path=str(ROOT / name)))
+        page = HOME.get(name, name)
+        files.append(File.generated(config, page, abs_src_path=str(ROOT / name)))
     for path in sorted(ROOT.glob(PICTURES)):
         name = path.relative_to(ROOT).as_posix()
         files.append(File.generated(config, name, abs_src_path=str(path)))
@@ -63,11 +68,11 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     uri = page.file.src_uri
     if uri.startswith(f"{API}/"):
         return markdown
-    source = uri if uri in DOCUMENTS else f"docs/{uri}"
+    source = next((name for name in DOCUMENTS if HOME.get(name, name) == uri), f"docs/{uri}")
 
     def translated(link: re.Match[str]) -> str:
         target = posixpath.normpath(posixpath.join(posixpath.dirname(source), link[2]))
-        target = "index.md" if target == "README.md" else target.removeprefix("docs/")
+        target = HOME.get(target, target.removeprefix("docs/"))
         return (
             f"{link[1]}{posixpath.relpath(target, posixpath.dirname(uri) or '.')}{link[3] or ''})"
         )

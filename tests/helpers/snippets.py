@@ -13,8 +13,6 @@ import pytest
 
 import aerl_trainer.cli
 import dagsched_env.cli
-from dagsched_env import io
-from helpers.small_runs import problem
 
 FENCE = re.compile(r'^```(\w*)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"[\w-]+\.\w+")
@@ -70,13 +68,6 @@ def blocks(text: str) -> Iterator[Block]:
     """All fenced blocks, in their order."""
     for language, title, content in FENCE.findall(text):
         yield Block(language, title, content)
-
-
-def write_problems(folder: Path) -> None:
-    """The reader's own ``problems/``: three files, with machines."""
-    (folder / "problems").mkdir()
-    for seed in range(3):
-        io.save(problem(12, 3, seed=seed), folder / "problems" / f"{seed}.json")
 
 
 def expanded(command: list[str], cwd: Path) -> list[str]:

@@ -5,6 +5,7 @@ package index or other machines, commands within sentences, SPECs. Each of them 
 import argparse
 import configparser
 import functools
+import importlib.util
 import io
 import re
 import runpy
@@ -69,6 +70,8 @@ def parse(words: list[str]) -> None:
                 assert f"$({setting.partition('=')[0]})" in MAKEFILE, setting
         case ["python", "-m", "pip", *rest] | ["pip", *rest]:
             parse_pip(rest)
+        case ["python", "-m", "pydoc", module]:
+            assert importlib.util.find_spec(module) is not None, module
         case ["python", script, *rest]:
             parse_script(ROOT / script, rest)
         case ["ray", *rest]:
@@ -141,14 +144,14 @@ def parse_ray(words: list[str]) -> None:
 
 
 @functools.cache
-def options_of(name: str, command: str) -> set[str]:
-    """All that its help names."""
+def help_of(name: str, command: str) -> str:
+    """What ``--help`` prints."""
     main = {"aerl": aerl_trainer.cli.main, "dagsched": dagsched_env.cli.main}[name]
     printed = io.StringIO()
     with redirect_stdout(printed), pytest.raises(SystemExit) as end:
         main([command, "--help"])
     assert end.value.code == 0
-    return set(re.findall(r"--[\w-]+", printed.getvalue()))
+    return printed.getvalue()
 
 
 # -- what documents say --------------------------------------------------------------------------
@@ -166,7 +169,15 @@ def test_a_command_in_a_sentence_has_options_that_exist(span: str) -> None:
     if words[0] not in OURS:
         parse(words)
     elif not words[1].isupper():
-        assert {w for w in words[2:] if w.startswith("--")} <= options_of(words[0], words[1])
+        options = set(re.findall(r"--[\w-]+", help_of(words[0], words[1])))
+        assert {w for w in words[2:] if w.startswith("--")} <= options
+
+
+def test_the_help_says_how_to_read_what_a_machine_file_is() -> None:
+    """With ``python -m``, because ``pydoc`` need not be on the path."""
+    (module,) = re.findall(r"(\S+)\s+pydoc\s+([\w.]+)", help_of("dagsched", "schedule"))
+    assert module[0] == "-m"
+    parse(["python", "-m", "pydoc", module[1]])
 
 
 def test_specs_can_be_parsed() -> None:
