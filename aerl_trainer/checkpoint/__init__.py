@@ -17,7 +17,7 @@ In reading order:
 - ``contents``: values, and the bytes of their files
 - ``manifest``: ``state.json``: the state, and what every other file must be
 - ``directory``: saves, loads, generations
-- ``generations``: the checkpoints of one run
+- ``run_checkpoints``: the checkpoints of one run
 """
 
 from aerl_trainer.checkpoint.contents import Checkpoint, CheckpointError, take

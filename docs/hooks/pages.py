@@ -100,6 +100,8 @@ def public_modules() -> frozenset[Path]:
     for package in PACKAGES:
         for path in (ROOT / package).rglob("*.py"):
             names = _exported(_parsed(path))
+            if path.name == "__main__.py":
+                continue
             if path.name != "__init__.py":
                 found |= {path} if names else set()
                 continue
