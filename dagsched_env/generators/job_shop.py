@@ -13,7 +13,7 @@ from dagsched_env.errors import DAGSchedError, MissingExtraError
 from dagsched_env.instance import Instance
 from dagsched_env.parameters import Range, as_range, check_range, draw_range
 
-__all__ = ["JobShopGenerator", "Operation", "benchmark", "chains"]
+__all__ = ["JobShopGenerator", "Operation", "benchmark", "chains", "shop"]
 
 Operation = Sequence[tuple[int, float]]
 """Machines that can run it, each with its time there."""
@@ -86,17 +86,42 @@ def chains(
     Raises:
         InvalidInstanceError: a time is negative or NaN, or no machine can run an operation.
     """
-    comp = np.full((sum(map(len, jobs)), n_machines), np.inf)
     edges: list[tuple[int, int]] = []
     task_names: list[str] = []
     for j, job in enumerate(jobs):
-        for k, operation in enumerate(job):
+        for k in range(len(job)):
             task = len(task_names)
             task_names.append(f"J{j}.{k}")
             if k:
                 edges.append((task - 1, task))
-            for machine, time in operation:
-                comp[task, machine] = time
+    operations = [operation for job in jobs for operation in job]
+    return shop(operations, edges, n_machines, task_names, name=name)
+
+
+def shop(
+    operations: Sequence[Operation],
+    edges: Sequence[tuple[int, int]],
+    n_machines: int,
+    task_names: Sequence[str],
+    *,
+    name: str | None = None,
+) -> Instance:
+    """Instance of operations in any order, without communication; processors are named ``M0``.
+
+    Args:
+        operations: for each task (machine, time) of the machines that can run it.
+        edges: pairs (predecessor, successor) of tasks.
+        n_machines: number of processors.
+        task_names: of the tasks.
+        name: a label for the instance.
+
+    Raises:
+        InvalidInstanceError: as ``Instance``.
+    """
+    comp = np.full((len(operations), n_machines), np.inf)
+    for task, operation in enumerate(operations):
+        for machine, time in operation:
+            comp[task, machine] = time
     return Instance(
         comp,
         edges,
