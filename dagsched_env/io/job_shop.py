@@ -94,9 +94,16 @@ def from_zero(
 
 
 def check_no_setups(more: Sequence[Row], n_jobs: int, n_machines: int, n_operations: int) -> None:
-    """Raise a FormatError if the rows after the jobs are setup times.
+    """Refuse setup times: a matrix for each machine, over pairs of jobs or of operations.
 
-    They are a matrix for each machine, of its times between all pairs of jobs or of operations.
+    Args:
+        more: the rows after the jobs.
+        n_jobs: how many jobs there are.
+        n_machines: how many machines.
+        n_operations: how many operations in all jobs.
+
+    Raises:
+        FormatError: the rows are setup times.
     """
     count = sum(len(words) for _, words in more)
     if count and count in (n_machines * n_jobs**2, n_machines * n_operations**2):

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 from dagsched_env.errors import DAGSchedError, FormatError, MachinesAssumedWarning
 from dagsched_env.generators.job_shop import benchmark
 from dagsched_env.instance import Instance
-from dagsched_env.io import csv_workflow, machine_file
+from dagsched_env.io import csv_workflow, machine_file, pegasus
 from dagsched_env.io.csv_trio import COMPUTATION
 from dagsched_env.io.formats import FORMATS, READABLE, by_suffix
 from dagsched_env.io.machine_options import IN_MACHINE_FILE, MachineOptions
@@ -241,6 +241,8 @@ def _read_entry(path: Path) -> Instance | Workflow | None:
         return None
     if promised == "csv" and not path.is_dir() and not _is_task_table(path):
         return None
+    if promised == "pegasus" and not _is_pegasus(path):
+        return None
     if promised == "json" and (_is_machine_file(path) or _is_schedule(path)):
         return None
     try:
@@ -306,6 +308,14 @@ def _is_task_table(path: Path) -> bool:
     """Other tables are no problems, but parts of one, or results."""
     try:
         return csv_workflow.recognises(Source(path).text)
+    except (FormatError, OSError):
+        return False
+
+
+def _is_pegasus(path: Path) -> bool:
+    """Other YAML is no problem, but a catalog, or the configuration of something."""
+    try:
+        return pegasus.recognises(Source(path).text)
     except (FormatError, OSError):
         return False
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from dagsched_env.errors import DAGSchedError, FormatError
-from dagsched_env.io import csv_workflow, fjsp, machine_file, own_json, wfformat
+from dagsched_env.io import csv_workflow, fjsp, machine_file, own_json, pegasus, wfformat
 from dagsched_env.io.dot_syntax import starts_like_dot
 from dagsched_env.io.formats import FORMATS, READABLE, by_suffix
 from dagsched_env.io.job_shop import Row
@@ -24,10 +24,11 @@ def recognise(source: Source) -> str:
     """Name of the format.
 
     A directory is CSV. A suffix of only one format decides. Otherwise JSON starts with a brace or
-    bracket, XML with ``<``, DOT with ``digraph``, CSV with a header of tasks and times. Numbers are
-    STG if the first line holds one of them. Else they are a job shop where there are titles, or
-    each job visits each machine once; else a flexible job shop where the lines have its form; else
-    a job shop where the lines have pairs of numbers, or are twice as many as the jobs.
+    bracket, XML with ``<``, DOT with ``digraph``, CSV with a header of tasks and times; lines of a
+    Pegasus workflow start with ``pegasus:`` and ``jobs:``. Numbers are STG if the first line holds
+    one of them. Else they are a job shop where there are titles, or each job visits each machine
+    once; else a flexible job shop where the lines have its form; else a job shop where the lines
+    have pairs of numbers, or are twice as many as the jobs.
 
     Raises:
         FormatError: none of these; it lists the formats that can be read.
@@ -46,6 +47,8 @@ def recognise(source: Source) -> str:
         return _xml(source)
     if starts_like_dot(source.text):
         return "dot"
+    if pegasus.recognises(source.text):
+        return "pegasus"
     if csv_workflow.recognises(source.text):
         return "csv"
     return _numbers(source.text)

@@ -54,6 +54,7 @@ def test_the_diamond_with_its_own_processors(name):
         ("trace_15.json", ("a", "b", "c", "d")),
         ("trace_14.json", ("split_ID1", "work_ID2", "work_ID3", "join_ID4")),
         ("diamond.dax", ("ID1", "ID2", "ID3", "ID4")),
+        ("diamond.yml", ("split_ID1", "work_ID2", "work_ID3", "join_ID4")),
         ("diamond", ("a", "b", "c", "d")),
     ],
 )
@@ -216,8 +217,9 @@ def test_fjsp_counts_machines_from_one_or_from_zero():
 
 @pytest.mark.parametrize(
     "name",
-    ["own.json", "costs.dot", "costs.graphml", "diamond.dax", "four.stg", "ft06.txt", "ft06.fjs",
-     "graph.fjs", "taillard.jsp", "trace_14.json", "trace_15.json", "after.csv"],
+    ["own.json", "costs.dot", "costs.graphml", "diamond.dax", "diamond.yml", "four.stg",
+     "ft06.txt", "ft06.fjs", "graph.fjs", "taillard.jsp", "trace_14.json",
+     "trace_15.json", "after.csv"],
 )  # fmt: skip
 @pytest.mark.parametrize("suffix", ["", ".txt", ".data"])
 def test_content_tells_the_format(tmp_path, name, suffix):
@@ -288,7 +290,16 @@ def test_formats_with_processors_take_no_platform(name, title):
 
 
 @pytest.mark.parametrize(
-    "name", ["diamond.dax", "four.stg", "weights.dot", "trace_14.json", "diamond", "after.csv"]
+    "name",
+    [
+        "diamond.dax",
+        "diamond.yml",
+        "four.stg",
+        "weights.dot",
+        "trace_14.json",
+        "diamond",
+        "after.csv",
+    ],
 )
 def test_workflows_get_a_random_platform_by_default(name):
     assert io.load(SAMPLES / name) == io.load(SAMPLES / name, platform=io.RandomPlatform())
