@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dagsched_env.errors import FormatError
 from dagsched_env.generators.job_shop import Operation, chains, shop
 from dagsched_env.instance import Instance
-from dagsched_env.io.job_shop import Row, check_no_setups, from_zero
+from dagsched_env.io.job_shop import Row, announced, check_no_setups, from_zero
 from dagsched_env.io.numbers import MOST_MACHINES, amount, check_processors, lines, whole
 
 __all__ = ["parse", "recognises"]
@@ -35,8 +35,7 @@ def recognises(rows: Sequence[Row]) -> bool:
     if not rows or len(rows[0][1]) not in (2, 3):
         return False
     try:
-        n_jobs = whole(rows[0][1][0], "")
-        return _is_graph(rows) or all(_job(words, "") for _, words in rows[1 : n_jobs + 1])
+        return _is_graph(rows) or all(_job(words, "") for _, words in announced(rows))
     except FormatError:
         return False
 

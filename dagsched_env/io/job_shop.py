@@ -21,7 +21,7 @@ from dagsched_env.generators.job_shop import Operation, chains
 from dagsched_env.instance import Instance
 from dagsched_env.io.numbers import MOST_MACHINES, amount, check_processors, lines, whole
 
-__all__ = ["Row", "check_no_setups", "from_zero", "parse"]
+__all__ = ["Row", "announced", "check_no_setups", "from_zero", "parse"]
 
 Row = tuple[int, list[str]]
 """Number of a line, from 1, and its words."""
@@ -63,6 +63,14 @@ def parse(text: str, *, name: str | None = None) -> Instance:
             "takes one line for each job, or two in Taillard's layout"
         )
     return chains(from_zero(jobs, n_machines, usual=first), n_machines, name=name)
+
+
+def announced(rows: Sequence[Row]) -> Sequence[Row]:
+    """The rows below the first, as many as it announces; all where it has no such number."""
+    try:
+        return rows[1 : 1 + whole(rows[0][1][0], "")]
+    except FormatError:
+        return rows[1:]
 
 
 def from_zero(

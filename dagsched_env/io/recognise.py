@@ -6,7 +6,7 @@ from dagsched_env.errors import DAGSchedError, FormatError
 from dagsched_env.io import csv_workflow, fjsp, machine_file, own_json, pegasus, wfformat
 from dagsched_env.io.dot_syntax import starts_like_dot
 from dagsched_env.io.formats import FORMATS, READABLE, by_suffix
-from dagsched_env.io.job_shop import Row
+from dagsched_env.io.job_shop import Row, announced
 from dagsched_env.io.numbers import lines
 from dagsched_env.io.source import Source
 from dagsched_env.io.xml_tree import local_name
@@ -95,15 +95,16 @@ def _numbers(text: str) -> str:
         raise FormatError(
             f"unknown format: give the file the suffix of its format, {', '.join(suffixes)}"
         )
-    (_, header), *body = counted
+    header = counted[0][1]
     if len(header) == 1:
         return "stg"
-    titled = len(counted) < len(rows)
-    if not (titled or _visits_all_once(header, body)) and fjsp.recognises(counted):
+    jobs = announced(counted)
+    if len(counted) < len(rows) or _visits_all_once(header, jobs):  # titles, or a classic one
+        return "job_shop"
+    if fjsp.recognises(counted):
         return "fjsp"
-    taillard = len(body) % 2 == 0 and header[0] == str(len(body) // 2)
-    paired = all(len(words) % 2 == 0 for _, words in body)
-    return "job_shop" if titled or taillard or paired else "fjsp"
+    paired = all(len(words) % 2 == 0 for _, words in jobs)
+    return "job_shop" if paired or len(counted) == 1 + 2 * len(jobs) else "fjsp"
 
 
 def _visits_all_once(header: list[str], jobs: Sequence[Row]) -> bool:

@@ -143,8 +143,8 @@ def test_setup_times_are_refused_by_name(tmp_path, layout, size):
     message = f"lines 5 to {last} are setup times, which the model does not have: remove these"
     with pytest.raises(FormatError, match=message):
         io.load(path)
-    if layout is flexible:
-        assert recognised(path.read_text(), tmp_path) == "fjsp"
+    name = "fjsp" if layout is flexible else "job_shop"
+    assert recognised(path.read_text(), tmp_path) == name
 
 
 @pytest.mark.parametrize(
