@@ -54,9 +54,9 @@ def evaluate(
         checkpoint: a run directory, a checkpoint in it, a .safetensors file, or the name of a
             shipped policy, such as default or cholesky.
         instances: the problems, all in one table: files of any format that dagsched reads, folders
-            of them, names of bundled traces (montage, ...), suite:NAME,
-            family:NAME?parameter=value&..., or module:function, a generator of yours; "aerl train
-            --instances list" prints the families.
+            of them, names of bundled traces (montage, ...) or classic job shops (ta21, ...),
+            suite:NAME, family:NAME?parameter=value&..., or module:function, a generator of yours;
+            "aerl train --instances list" prints the families.
         count: problems to draw of each family and generator.
         simulations: of each search for a schedule.
         budget: seconds of each solve, with the policy and without.

@@ -59,7 +59,7 @@ def solve(
 
     Args:
         files: of any format that dagsched reads, folders of them, or names of bundled traces
-            (montage, ...).
+            (montage, ...) or classic job shops (ta21, ...).
         checkpoint: a run directory, a checkpoint in it, a .safetensors file, or the name of a
             shipped policy, such as default or cholesky; auto takes the shipped policy that fits the
             problem best, none takes none.

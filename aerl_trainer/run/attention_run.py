@@ -12,7 +12,13 @@ from aerl_trainer import config as settings
 from aerl_trainer.baselines.attention.learner import AttentionLearner
 from aerl_trainer.baselines.attention.scheduler import AttentionScheduler
 from aerl_trainer.checkpoint import Checkpoint, CheckpointError
-from aerl_trainer.checkpoint.run_checkpoints import NO_BEST, Generations, better, read_best, to_go_on
+from aerl_trainer.checkpoint.run_checkpoints import (
+    NO_BEST,
+    Generations,
+    better,
+    read_best,
+    to_go_on,
+)
 from aerl_trainer.config import Config, ConfigError, seeding
 from aerl_trainer.config.stored import stored
 from aerl_trainer.learning.records import PolicyReport

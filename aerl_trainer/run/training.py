@@ -13,7 +13,13 @@ import torch
 from aerl_trainer import checkpoint
 from aerl_trainer import config as settings
 from aerl_trainer.checkpoint import Checkpoint, CheckpointError, take
-from aerl_trainer.checkpoint.run_checkpoints import NO_BEST, Generations, better, read_best, to_go_on
+from aerl_trainer.checkpoint.run_checkpoints import (
+    NO_BEST,
+    Generations,
+    better,
+    read_best,
+    to_go_on,
+)
 from aerl_trainer.config import Config, ConfigError, seeding
 from aerl_trainer.config.stored import share, stored
 from aerl_trainer.learning.learner import Learner, make_network

@@ -23,7 +23,8 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 FILE_HELP = (
     "an instance in any format that is read (see dagsched convert --help), or the name of a "
-    f"bundled trace: {', '.join(io.BUNDLED)}"
+    f"bundled trace: {', '.join(io.BUNDLED)}; or of a classic job shop: ft06, and with the extra "
+    "jobshop abz5 to yn4, such as la01 or ta80"
 )
 
 

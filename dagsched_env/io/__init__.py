@@ -5,6 +5,7 @@
 | json         | .json              | yes  | yes   | instance, all of it, exactly                  |
 | wfformat     | .wfformat.json     | yes  | yes   | workflow (1.4 to 1.6); instance, exactly, too |
 | dax          | .dax, .xml         | yes  | no    | workflow                                      |
+| pegasus      | .yml, .yaml        | yes  | no    | workflow                                      |
 | stg          | .stg               | yes  | no    | workflow without data; ``ccr`` adds some      |
 | dot          | .dot, .gv          | yes  | yes   | instance, exactly, and schedule; or workflow  |
 | graphml      | .graphml           | yes  | yes   | instance, exactly, and schedule; or workflow  |
@@ -18,7 +19,7 @@ An instance describes its own processors; a workflow is put on the ``platform`` 
 are assumed, and a ``MachinesAssumedWarning`` says which. DOT and GraphML hold an instance
 where their nodes have the attribute ``comp``; CSV, where it has a column of times for each
 processor. STG files say nothing about communication; the ``ccr`` or the bandwidths of the platform
-determine it. XML needs the extra ``formats``. Schedules are written but not read back;
+determine it. XML and YAML need the extra ``formats``. Schedules are written but not read back;
 ``Schedule.to_json`` is their own format.
 Graphs of networkx: ``Instance.from_networkx``, or ``workflow_from_networkx`` without cost vectors.
 
@@ -29,7 +30,7 @@ In reading order:
 - ``rate``: bandwidths in text, with or without a unit;
 - ``fields``: strict values in JSON, with their place;
 - ``xml_tree``: strict elements and attributes in XML, with their place;
-- ``source``: a file that is read once, and named by errors; hardened XML;
+- ``source``: a file that is read once, and named by errors; hardened XML and YAML;
 - ``own_json``: the package's own instance format;
 - ``attributes``: the attributes by which DOT and GraphML carry a problem;
 - ``dot_syntax``: the grammar of DOT, linear and without recursion;
@@ -44,6 +45,7 @@ In reading order:
 - ``wfformat``: WfFormat traces of versions 1.5 and 1.6;
 - ``wfformat_dump``: writes WfFormat 1.5;
 - ``dax``: Pegasus DAX;
+- ``pegasus``: workflows of Pegasus 5;
 - ``stg``: Standard Task Graphs;
 - ``job_shop``: job-shop text;
 - ``fjsp``: flexible job-shop text;
@@ -52,7 +54,7 @@ In reading order:
 - ``formats``: the registry: how each format is read and written;
 - ``machine_file``: processors for a workflow, in JSON;
 - ``recognise``: recognises the format by suffix or content;
-- ``traces``: the real traces that come with the package;
+- ``traces``: problems by name: the real traces that come with the package, classic job shops;
 - ``machine_options``: what is said of the machines for a file that describes none;
 - ``problems``: problems in files and folders, on these machines;
 - ``journal``: results of long commands, from which a later call goes on.
@@ -135,8 +137,8 @@ def load(
     """Read a problem from a file of any format that can be read.
 
     Args:
-        path: the file (or directory of CSV), or the name of a bundled trace where no such file
-            exists.
+        path: the file (or directory of CSV), or where there is none of that name a bundled trace
+            (``montage``) or a classic job shop (``ft06``, ``ta21``).
         platform: the processors to run a workflow on: ``MachineOptions``, ``load_machines(FILE)``,
             ``Platform`` or any other. When None it is ``RandomPlatform()``, with a
             ``MachinesAssumedWarning``, which says too what ``MachineOptions`` leave open. A file
@@ -147,7 +149,8 @@ def load(
         FormatError: the file is not in the format; the message names the file and the place.
         InvalidInstanceError: its numbers are not a valid problem (a cycle, for example).
         DAGSchedError: a platform for a file that has its own, or an unknown or write-only format.
-        MissingExtraError: XML, and the extra ``formats`` is not installed.
+        MissingExtraError: XML or YAML, and the extra ``formats`` is not installed; or a classic
+            job shop, and ``jobshop`` is not.
         OSError: the file cannot be read.
     """
     expect("path", path, (str, PathLike), 'load("workflow.json")')
@@ -161,9 +164,9 @@ def load_folder(path: str | PathLike[str], *, platform: Equips | None = None) ->
     """Read all problems in a folder, sorted by file name; a CSV directory is one problem.
 
     Files with a suffix of ``FORMATS`` have to be readable. Others are read where their content is
-    recognised, and left out where it is not; so are tables without tasks and times. Left out, too,
-    are hidden files, formats that are only written, machine files, schedules, and folders other
-    than CSV directories.
+    recognised, and left out where it is not; so are tables without tasks and times, and YAML that
+    is no Pegasus workflow. Left out, too, are hidden files, formats that are only written, machine
+    files, schedules, and folders other than CSV directories.
 
     Args:
         path: the folder.

@@ -14,6 +14,7 @@ from dagsched_env.io import (
     graphml,
     job_shop,
     own_json,
+    pegasus,
     stg,
     wfformat,
     wfformat_dump,
@@ -102,6 +103,11 @@ FORMATS: dict[str, Format] = {
         suffixes=(".json",),
         read=lambda source: own_json.parse(source.json, source.text),
         write=lambda instance, _: own_json.dump(instance),
+    ),
+    "pegasus": Format(
+        title="Pegasus workflow",
+        suffixes=(".yml", ".yaml"),
+        read=lambda source: pegasus.parse(source.yaml),
     ),
     "stg": Format(
         title="STG",

@@ -10,13 +10,14 @@ from os import PathLike
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from dagsched_env.io import csv_workflow, machine_file
+from dagsched_env.generators.job_shop import benchmark
+from dagsched_env.io import csv_workflow, machine_file, pegasus
 from dagsched_env.io.csv_trio import COMPUTATION
 from dagsched_env.io.formats import FORMATS, READABLE, by_suffix
 from dagsched_env.io.machine_options import IN_MACHINE_FILE, MachineOptions
 from dagsched_env.io.recognise import check_name, recognise
 from dagsched_env.io.source import Source, named
-from dagsched_env.io.traces import BUNDLED, bundled
+from dagsched_env.io.traces import BUNDLED, NAMES, SHIPPED, bundled
 from dagsched_env.problem.errors import DAGSchedError, FormatError, MachinesAssumedWarning
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import JSON_FORMAT
@@ -48,7 +49,7 @@ class Problem(NamedTuple):
     """An instance from a file."""
 
     path: str
-    """The file, or the name of a bundled trace."""
+    """The file, or the name that stands for one."""
     instance: Instance
     bare: bool
     """Whether the file describes no processors, so that they come from elsewhere."""
@@ -62,8 +63,11 @@ def read(path: str | PathLike[str], *, format: str | None = None) -> Instance | 
     ``path``, ``format`` and errors are those of ``dagsched_env.io.load``.
     """
     _check_no_folder(Path(path))
-    bundle = str(path) in BUNDLED and not Path(path).exists()
-    source = Source(bundled(str(path)) if bundle else _existing(Path(path)))
+    name = str(path)
+    by_name = name in NAMES and not Path(path).exists()
+    if by_name and name not in SHIPPED and format in (None, "job_shop"):
+        return benchmark(name)
+    source = Source(bundled(name) if by_name and name in SHIPPED else _existing(Path(path)))
     with named(path):
         if format is not None:
             check_name(format, READABLE)
@@ -237,6 +241,8 @@ def _read_entry(path: Path) -> Instance | Workflow | None:
         return None
     if promised == "csv" and not path.is_dir() and not _is_task_table(path):
         return None
+    if promised == "pegasus" and not _is_pegasus(path):
+        return None
     if promised == "json" and (_is_machine_file(path) or _is_schedule(path)):
         return None
     try:
@@ -270,10 +276,12 @@ def _first_problem(folder: Path) -> Path | None:
 
 
 def _existing(path: Path) -> Path:
-    """The path; where there is nothing, the error names a bundled trace that it may have meant."""
-    close = difflib.get_close_matches(str(path), BUNDLED, n=1)
+    """The path; where there is nothing, the error says which names it may have meant."""
+    close = difflib.get_close_matches(str(path), NAMES, n=3)
     if close and not path.exists():
-        hint = f"{os.strerror(errno.ENOENT)}; did you mean the bundled trace {close[0]!r}?"
+        kind = "bundled trace" if close[0] in BUNDLED else "job shop"
+        meant = " or ".join(map(repr, close))
+        hint = f"{os.strerror(errno.ENOENT)}; did you mean the {kind} {meant}?"
         raise FileNotFoundError(errno.ENOENT, hint, str(path))
     return path
 
@@ -300,6 +308,14 @@ def _is_task_table(path: Path) -> bool:
     """Other tables are no problems, but parts of one, or results."""
     try:
         return csv_workflow.recognises(Source(path).text)
+    except (FormatError, OSError):
+        return False
+
+
+def _is_pegasus(path: Path) -> bool:
+    """Other YAML is no problem, but a catalog, or the configuration of something."""
+    try:
+        return pegasus.recognises(Source(path).text)
     except (FormatError, OSError):
         return False
 

@@ -1,10 +1,11 @@
 """The format of a file: by its suffix where this is unique, otherwise by its content."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
-from dagsched_env.io import csv_workflow, machine_file, own_json, wfformat
+from dagsched_env.io import csv_workflow, fjsp, machine_file, own_json, pegasus, wfformat
 from dagsched_env.io.dot_syntax import starts_like_dot
 from dagsched_env.io.formats import FORMATS, READABLE, by_suffix
+from dagsched_env.io.job_shop import Row, announced
 from dagsched_env.io.numbers import lines
 from dagsched_env.io.source import Source
 from dagsched_env.io.xml_tree import local_name
@@ -23,9 +24,11 @@ def recognise(source: Source) -> str:
     """Name of the format.
 
     A directory is CSV. A suffix of only one format decides. Otherwise JSON starts with a brace or
-    bracket, XML with ``<``, DOT with ``digraph``, CSV with a header of tasks and times. Numbers are
-    STG if the first line holds one of them. If it holds two, they are a job shop where the lengths
-    of all lines fit that format, else a flexible job shop.
+    bracket, XML with ``<``, DOT with ``digraph``, CSV with a header of tasks and times; lines of a
+    Pegasus workflow start with ``pegasus:`` and ``jobs:``. Numbers are STG if the first line holds
+    one of them. Else they are a job shop where there are titles, or each job visits each machine
+    once; else a flexible job shop where the lines have its form; else a job shop where the lines
+    have pairs of numbers, or are twice as many as the jobs.
 
     Raises:
         FormatError: none of these; it lists the formats that can be read.
@@ -44,6 +47,8 @@ def recognise(source: Source) -> str:
         return _xml(source)
     if starts_like_dot(source.text):
         return "dot"
+    if pegasus.recognises(source.text):
+        return "pegasus"
     if csv_workflow.recognises(source.text):
         return "csv"
     return _numbers(source.text)
@@ -83,18 +88,30 @@ def _xml(source: Source) -> str:
 
 
 def _numbers(text: str) -> str:
-    rows = [words for _, words in lines(text)]
-    counted = [words for words in rows if words[0][0].isdigit()]
+    rows = lines(text)
+    counted = [row for row in rows if row[1][0][0].isdigit()]
     if not counted:
         suffixes = (FORMATS[name].suffixes[0] for name in READABLE)
         raise FormatError(
             f"unknown format: give the file the suffix of its format, {', '.join(suffixes)}"
         )
-    header, body = counted[0], counted[1:]
+    header = counted[0][1]
     if len(header) == 1:
         return "stg"
-    titled = len(counted) < len(rows)
-    lengths = {len(words) for words in body}
-    machines = {str(n) for n in lengths} | {str(n // 2) for n in lengths if n % 2 == 0}
-    fits = len(lengths) == 1 and header[1] in machines
-    return "job_shop" if titled or fits else "fjsp"
+    jobs = announced(counted)
+    if len(counted) < len(rows) or _visits_all_once(header, jobs):  # titles, or a classic one
+        return "job_shop"
+    if fjsp.recognises(counted):
+        return "fjsp"
+    paired = all(len(words) % 2 == 0 for _, words in jobs)
+    return "job_shop" if paired or len(counted) == 1 + 2 * len(jobs) else "fjsp"
+
+
+def _visits_all_once(header: list[str], jobs: Sequence[Row]) -> bool:
+    """Whether each line has the number of each machine once, from 0 or from 1, and times."""
+    for _, words in jobs:
+        m = len(words) // 2
+        numberings = ({str(q + first) for q in range(m)} for first in (0, 1))
+        if len(words) % 2 or header[1] != str(m) or set(words[::2]) not in numberings:
+            return False
+    return True

@@ -13,7 +13,10 @@ from dagsched_env.problem.errors import DAGSchedError, FormatError, MissingExtra
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-__all__ = ["Source", "decoded", "named", "parse_xml"]
+__all__ = ["Source", "decoded", "named", "parse_xml", "parse_yaml"]
+
+DEEPEST = 100
+"""Levels of YAML that are read; the parser in C has no limit of its own."""
 
 
 class Source:
@@ -58,6 +61,11 @@ class Source:
         """Root element of the content; raises FormatError."""
         return parse_xml(self.content)
 
+    @cached_property
+    def yaml(self) -> Any:
+        """Content as YAML, all values as text; raises FormatError."""
+        return parse_yaml(self.text)
+
 
 def decoded(content: bytes) -> str:
     """UTF-8 text without a byte order mark.
@@ -92,6 +100,33 @@ def parse_xml(content: bytes) -> "Element":
         ) from None
     except (ParseError, ValueError, LookupError) as error:
         raise FormatError(f"not XML: {error}") from None
+
+
+def parse_yaml(text: str) -> Any:
+    """Parse YAML that may be hostile, into dicts, lists and texts: no tag makes anything else.
+
+    Raises:
+        FormatError: not YAML, an alias (``*name``), or more than 100 levels; the message names the
+            line.
+        MissingExtraError: PyYAML is not installed.
+    """
+    try:
+        import yaml
+    except ModuleNotFoundError:
+        raise MissingExtraError("pyyaml", "formats") from None
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    try:
+        depth = 0
+        for event in yaml.parse(text, Loader=loader):
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            if depth > DEEPEST or isinstance(event, yaml.AliasEvent):
+                what = f"more than {DEEPEST} levels" if depth > DEEPEST else "aliases"
+                line = event.start_mark.line + 1
+                raise FormatError(f"line {line}: YAML with {what} is refused: write it out")
+        return yaml.load(text, Loader=loader)
+    except yaml.YAMLError as error:
+        raise FormatError(f"not YAML: {' '.join(str(error).split())}") from None
 
 
 @contextmanager

@@ -1,11 +1,12 @@
-"""The real workflow traces, and the job shop, that come with the package."""
+"""Problems by name: the real workflow traces that come with the package, classic job shops."""
 
 from importlib.resources import files
 from pathlib import Path
 
+from dagsched_env.generators.job_shop import CLASSIC
 from dagsched_env.problem.errors import DAGSchedError
 
-__all__ = ["BUNDLED", "bundled"]
+__all__ = ["BUNDLED", "NAMES", "SHIPPED", "bundled"]
 
 FILES = {
     "1000genome": "1000genome-chameleon-2ch-100k-001.json",
@@ -21,10 +22,14 @@ FILES = {
     "viralrecon": "viralrecon-dirt02-001.json",
 }
 
-JOB_SHOPS = {"ft06": "ft06.txt"}
+SHIPPED = FILES | {"ft06": "ft06.txt"}
+"""Name of each problem that is a file of the package → this file."""
 
 BUNDLED = tuple(FILES)
 """Names of the workflow traces, sorted."""
+
+NAMES = (*BUNDLED, *CLASSIC)
+"""Names that stand for files: but for ``ft06``, the job shops need the extra ``jobshop``."""
 
 
 def bundled(name: str) -> Path:
@@ -35,7 +40,6 @@ def bundled(name: str) -> Path:
     Raises:
         DAGSchedError: there is no trace of that name.
     """
-    known = FILES | JOB_SHOPS
-    if name not in known:
-        raise DAGSchedError(f"no bundled trace {name!r}: there are {', '.join(known)}")
-    return Path(str(files("dagsched_env"))) / "data" / known[name]
+    if name not in SHIPPED:
+        raise DAGSchedError(f"no bundled trace {name!r}: there are {', '.join(SHIPPED)}")
+    return Path(str(files("dagsched_env"))) / "data" / SHIPPED[name]

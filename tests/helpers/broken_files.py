@@ -18,7 +18,7 @@ JUNK = [
 ]  # fmt: skip
 SUFFIXES = [
     "csv", "dax", "dot", "fjs", "graphml", "gv", "jsp", "json", "stg", "trace.json", "txt",
-    "wfformat.json", "xml", "unknown",
+    "wfformat.json", "xml", "yml", "unknown",
 ]  # fmt: skip
 
 LAUGHS = (

