@@ -46,9 +46,9 @@ class DAGSchedVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
     ``info`` follows Gymnasium's vector convention: arrays ``[B, …]``; ``"_" + key`` says which
     entries are valid, the others are 0 or None. It always holds ``action_mask``, int8 ``[B, A]``
     (with factored actions N entries for the tasks, then P for the processors), and after each step
-    ``illegal_action``, without reasons. Where the last task has been placed it holds ``makespan``, ``slr``,
-    ``speedup``, ``efficiency``, ``schedule`` and, with ``durations``, ``robust_makespan_mean``,
-    ``_std`` and ``_q95``.
+    ``illegal_action``, without reasons. Where the last task has been placed it holds ``makespan``,
+    ``slr``, ``speedup``, ``efficiency``, ``schedule`` and, with ``durations``,
+    ``robust_makespan_mean``, ``_std`` and ``_q95``.
 
     Args:
         instances: the problems, as of ``DAGSchedEnv``; so are all arguments but the three marked *.
