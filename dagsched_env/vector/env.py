@@ -293,7 +293,7 @@ class DAGSchedVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
             )
         if not mask.all():
             self._require_reset()
-        return mask.copy()
+        return np.array(mask, dtype=np.bool_)
 
     def _split(self, actions: npt.NDArray[Any]) -> tuple[Ints, Ints]:
         """Task and processor of each action; ``NO_ACTION`` where it is outside the space."""
