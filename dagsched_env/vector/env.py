@@ -20,7 +20,7 @@ from dagsched_env.env import DAGSchedEnv
 from dagsched_env.errors import DAGSchedError
 from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Floats, Ints
-from dagsched_env.kernels.state.batch import NO_ACTION
+from dagsched_env.kernels.state.features import NO_ACTION
 from dagsched_env.observation import OBSERVATIONS
 from dagsched_env.rewards import RewardFn, Transition
 from dagsched_env.sources import InstanceList, Instances, resolve_source

@@ -9,7 +9,8 @@ import numpy.typing as npt
 from dagsched_env.actions import Bools
 from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import LOWER_BOUND, MAKESPAN, N_PLACED, Floats, Ints
-from dagsched_env.kernels.state.batch import NO_ACTION, Batch, Frames, advance
+from dagsched_env.kernels.state.batch import Batch, Frames, advance
+from dagsched_env.kernels.state.features import NO_ACTION
 from dagsched_env.observation import LIMIT, FlatObservation, GraphObservation
 from dagsched_env.schedule import Schedule
 from dagsched_env.sources import Padding
