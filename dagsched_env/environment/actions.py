@@ -162,7 +162,8 @@ def decode(mode: ActionMode, action: Any, state: State) -> tuple[int, int]:
         Task and processor. ``BY_EFT`` becomes the processor of the earliest finish if the task is
         ready, else 0, where the placement is illegal as on any other processor.
     """
-    task, processor = (int(index) for index in mode.split(np.asarray(action)))
+    plain = action if isinstance(action, int) else np.asarray(action)
+    task, processor = (int(index) for index in mode.split(plain))
     if processor != BY_EFT:
         return task, processor
     if not state.is_ready(task):

@@ -6,6 +6,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import numpy.typing as npt
+from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 
 from dagsched_env.environment.actions import ACTIONS, Bools, SampleMask, decode
@@ -20,6 +21,9 @@ from dagsched_env.schedulers.heft import heft
 from dagsched_env.sources import Instances, Padding, as_instance, resolve_source
 
 __all__ = ["DAGSchedEnv"]
+
+WHOLE = (int, np.integer)
+"""Types of actions that are one number."""
 
 
 class DAGSchedEnv(gymnasium.Env[Any, Any]):
@@ -97,7 +101,9 @@ class DAGSchedEnv(gymnasium.Env[Any, Any]):
         self.padding = Padding.of(self._draw, max_tasks, max_processors, max_edges)
         self._actions = ACTIONS[action](self.padding.tasks, self.padding.processors)
         self._observe = OBSERVATIONS[observation](*self.padding, self._actions)
-        self.action_space = self._actions.space
+        space = self._actions.space
+        self.action_space = space
+        self._n_actions = int(space.n) if isinstance(space, spaces.Discrete) else 0
         self.observation_space = self._observe.space
         self.reward_fn = resolve_reward(reward)
         self._insertion = insertion
@@ -158,21 +164,23 @@ class DAGSchedEnv(gymnasium.Env[Any, Any]):
         state = self.state
         if self._over:
             raise ResetNeeded("the episode is over: call reset() before the next step()")
+        info: dict[str, Any] = {"illegal_action": False}
         before = state.lower_bound, state.makespan
-        reason = self._apply(action)
-        terminated = state.terminal
-        info: dict[str, Any] = {"illegal_action": reason is not None}
-        if reason is None:
-            reward = self._reward_of(state, *before, terminated)
-        else:
-            info["illegal_reason"] = reason
+        try:
+            placement = self._placement(action)
+        except IllegalActionError as error:
+            info = {"illegal_action": True, "illegal_reason": str(error)}
             self._illegal_actions += 1
-            reward = -self._illegal_penalty
+            observation, self._mask = self._observe(state)
+            terminated, reward = False, -self._illegal_penalty
+        else:
+            observation, self._mask = self._observe(state, *placement)
+            terminated = state.terminal
+            reward = self._reward_of(state, *before, terminated)
         if terminated:
             info |= self._summary(state)
         truncated = self._illegal_actions >= self.max_illegal_actions
         self._over = terminated or truncated
-        observation, self._mask = self._observe(state)
         info["action_mask"] = self._sample_mask()
         return observation, reward, terminated, truncated, info
 
@@ -219,15 +227,17 @@ class DAGSchedEnv(gymnasium.Env[Any, Any]):
             return as_instance(options["instance"], 'options["instance"]')
         return as_instance(self._draw(self.np_random), "what instances(rng) returned")
 
-    def _apply(self, action: Any) -> str | None:
-        """Make the placement; returns the reason why it is illegal, or None."""
-        if not self.action_space.contains(action):
-            return f"action {action!r} is not in {self.action_space}"
-        try:
-            self.state.apply(*decode(self._actions, action, self.state))
-        except IllegalActionError as error:
-            return str(error)
-        return None
+    def _placement(self, action: Any) -> tuple[int, int]:
+        """The legal placement that an action means; raises IllegalActionError."""
+        if isinstance(action, WHOLE):  # of these ``contains`` takes longer than the placement
+            inside = 0 <= action < self._n_actions
+        else:
+            inside = self.action_space.contains(action)
+        if not inside:
+            raise IllegalActionError(f"action {action!r} is not in {self.action_space}")
+        task, processor = decode(self._actions, action, self.state)
+        self.state.require_legal(task, processor)
+        return task, processor
 
     def _reward_of(
         self, state: State, bound_before: float, makespan_before: float, terminated: bool

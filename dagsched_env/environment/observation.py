@@ -30,7 +30,7 @@ from dagsched_env.environment.features import (
     stack_features,
     static_features,
 )
-from dagsched_env.kernels.state.features import observe
+from dagsched_env.kernels.state.features import NO_ACTION, Layout, observe
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.simulator import State
 
@@ -43,6 +43,7 @@ __all__ = [
     "GraphObservation",
     "Observation",
     "flat_slices",
+    "layout",
     "stack_features",
 ]
 
@@ -84,11 +85,19 @@ class GraphObservation:
         self._mask_template = np.zeros(0, dtype=np.int8)
         self._index_template = np.zeros(0, dtype=np.int64)
 
-    def __call__(self, state: State) -> tuple[Observation, Bools]:
-        """New arrays, inside ``space``, of a state whose instance fits the padding; its mask."""
+    def __call__(
+        self, state: State, task: int = NO_ACTION, processor: int = 0
+    ) -> tuple[Observation, Bools]:
+        """Place a task; then new arrays, inside ``space``, of the state, and its mask.
+
+        Args:
+            state: its instance fits the padding.
+            task: may be placed on ``processor``; ``NO_ACTION`` places nothing.
+            processor: where.
+        """
         if state.instance is not self._instance:
             self._bind(state.instance)
-        buffer, legal = self._floats(state)
+        buffer, legal = self._floats(state, task, processor)
         masks, indices = self._mask_template.copy(), self._index_template.copy()
         observation: Observation = {name: buffer[at] for name, at in self._floats.slices.items()}
         for name, at in self._indices.items():
@@ -140,9 +149,17 @@ class FlatObservation:
         )
         self.space = spaces.Box(np.zeros_like(high), high, dtype=np.float32)
 
-    def __call__(self, state: State) -> tuple[npt.NDArray[np.float32], Bools]:
-        """A new vector, inside ``space``, of a state whose instance fits the padding; its mask."""
-        buffer, legal = self._floats(state)
+    def __call__(
+        self, state: State, task: int = NO_ACTION, processor: int = 0
+    ) -> tuple[npt.NDArray[np.float32], Bools]:
+        """Place a task; then a new vector, inside ``space``, of the state, and its mask.
+
+        Args:
+            state: its instance fits the padding.
+            task: may be placed on ``processor``; ``NO_ACTION`` places nothing.
+            processor: where.
+        """
+        buffer, legal = self._floats(state, task, processor)
         return buffer, self._actions.mask(legal)
 
 
@@ -155,34 +172,32 @@ class _FloatFeatures:
     def __init__(self, features: Sequence[Feature], sizes: dict[str, int]) -> None:
         self.slices = feature_slices(features, sizes)
         self._pair_shape = (sizes["task"], sizes["processor"])
+        self._layout = tuple(layout(*self._pair_shape))
         self._instance: Instance | None = None
         self._template = np.zeros(0, dtype=np.float32)
         self._scale = 1.0
-        self._task_block = self._block("status_uncompleted", "earliest_finish")
-        self._processor_block = self._block("available", "available")
-        self._pair_block = self._block("placed", "gap")
 
-    def __call__(self, state: State) -> tuple[npt.NDArray[np.float32], Bools]:
-        """A new buffer, and the legal pairs ``[N, P]``."""
+    def __call__(
+        self, state: State, task: int, processor: int
+    ) -> tuple[npt.NDArray[np.float32], Bools]:
+        """Place a task unless it is ``NO_ACTION``; a new buffer, and the legal pairs ``[N, P]``."""
         if state.instance is not self._instance:
             self._bind(state.instance)
         buffer = self._template.copy()
         legal = np.empty(self._pair_shape, dtype=np.bool_)
         observe(
-            state.instance.arrays,
-            state.arrays,
+            tuple(state.instance.arrays),
+            tuple(state.arrays),
+            task,
+            processor,
             state.insertion,
             self._scale,
             LIMIT,
-            buffer[self._task_block].reshape(4, -1),
-            buffer[self._processor_block].reshape(1, -1),
-            buffer[self._pair_block].reshape(4, *self._pair_shape),
+            self._layout,
+            buffer,
             legal,
         )
         return buffer, legal
-
-    def _block(self, first: str, last: str) -> slice:
-        return slice(self.slices[first].start, self.slices[last].stop)
 
     def _bind(self, instance: Instance) -> None:
         """Compute everything that does not change while ``instance`` is being scheduled."""
@@ -209,6 +224,18 @@ OBSERVATIONS: dict[str, type[GraphObservation] | type[FlatObservation]] = {
 def flat_slices(max_tasks: int, max_processors: int) -> dict[str, slice]:
     """Place of each feature in a ``"flat"`` observation; pairs are ``[N, P]``, flattened."""
     return feature_slices(FLAT_FEATURES, group_sizes(max_tasks, max_processors, 0))
+
+
+def layout(max_tasks: int, max_processors: int) -> Layout:
+    """Where the kernels find the features that change, in observations of both kinds."""
+    at = flat_slices(max_tasks, max_processors)
+    return Layout(
+        tasks=at["status_uncompleted"].start,
+        processors=at["available"].start,
+        pairs=at["placed"].start,
+        max_tasks=max_tasks,
+        max_processors=max_processors,
+    )
 
 
 def _feature_space(feature: Feature, sizes: dict[str, int]) -> spaces.Space[Any]:

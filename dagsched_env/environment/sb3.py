@@ -6,9 +6,9 @@
     model = MaskablePPO("MlpPolicy", VecMonitor(sb3_vec_env(envs)))
 
 The two libraries treat the end of an episode differently. In Gymnasium the step after the end
-resets the copy. Stable-Baselines3 expects the first observation of the next episode at once, and
-the last one of the old episode as ``info["terminal_observation"]``. So finished copies are reset by
-``reset(options={"reset_mask": ...})`` in the step that finishes them.
+resets the copy, or the caller does. Stable-Baselines3 expects the first observation of the next
+episode at once, and the last one of the old episode as ``info["terminal_observation"]``. So
+finished copies are reset by ``reset(options={"reset_mask": ...})`` in the step that finishes them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -49,7 +49,8 @@ def sb3_vec_env(vector_env: Vectors) -> "VecEnv":
     """
     if vector_env.metadata.get("autoreset_mode") == AutoresetMode.SAME_STEP:
         raise DAGSchedError(
-            "the vector environment resets within the step: make it with AutoresetMode.NEXT_STEP"
+            "the vector environment resets within the step: make it with AutoresetMode.NEXT_STEP "
+            "or DISABLED"
         )
     adapter: VecEnv = _adapter_class()(vector_env)
     return adapter

@@ -14,9 +14,10 @@ from numbers import Integral, Real
 from typing import Any, get_args, get_type_hints
 
 import numpy as np
+import numpy.typing as npt
 
 from dagsched_env.io import machine_file, rate
-from dagsched_env.io.numbers import LARGEST, MOST_MACHINES
+from dagsched_env.io.numbers import LARGEST, MOST_MACHINES, number_text
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.platforms import PLATFORMS, Platform, ccr
@@ -42,6 +43,8 @@ OF_KIND = ("beta", "gpus", "acceleration", "clusters", "slowdown", "share")
 """Parameters that only some kinds of processors have."""
 IN_MACHINE_FILE = '"bandwidth" in the machine file'
 """What changes the bandwidth that was assumed for a machine file without this key."""
+SEPARATORS = {"speeds": ",", "acceleration": ".."}
+"""Parameter that is several numbers → what is between them in its text."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -55,12 +58,13 @@ class MachineOptions:
         platform: the kind of processors for a file that describes none: unrelated, related,
             identical, cpu-gpu, clustered or restricted; default: unrelated.
         processors: their number; default: 4.
-        speeds: of related processors, one for each, as in 1,2,4; instead of a platform.
+        speeds: of related processors, one for each, as in 1,2,4 or in Python [1, 2, 4]; instead of
+            a platform.
         beta: how much costs differ between processors, 0 to 2, of unrelated, clustered and
             restricted ones; default: 0.5.
         gpus: how many of the processors are GPUs, of cpu-gpu; default: 1.
-        acceleration: of a GPU over a CPU, as in 10 or 2..30 (one drawn for each kind of task), of
-            cpu-gpu; default: 0.5..30.
+        acceleration: of a GPU over a CPU, as in 10 or 2..30 (one drawn for each kind of task), in
+            Python also (2, 30), of cpu-gpu; default: 0.5..30.
         clusters: number of clusters, of clustered processors; default: 2.
         slowdown: of transfers between clusters over those within one, of clustered; default: 10.
         share: of the processors, which can run a task, of restricted; default: 0.5.
@@ -75,10 +79,10 @@ class MachineOptions:
 
     platform: str | None = None
     processors: int | None = None
-    speeds: str | None = None
+    speeds: str | Sequence[float] | npt.NDArray[Any] | None = None
     beta: float | None = None
     gpus: int | None = None
-    acceleration: str | None = None
+    acceleration: str | float | Sequence[float] | npt.NDArray[Any] | None = None
     clusters: int | None = None
     slowdown: float | None = None
     share: float | None = None
@@ -87,6 +91,10 @@ class MachineOptions:
     ccr: float | None = None
     platform_seed: int | None = None
     machines: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, separator in SEPARATORS.items():
+            object.__setattr__(self, name, _text(getattr(self, name), separator))
 
     @staticmethod
     def label(name: str) -> str:
@@ -313,9 +321,7 @@ class MachineOptions:
         """The speeds as numbers; none where they are not given."""
         if self.speeds is None:
             return []
-        numbers = self._numbers(
-            "speeds", self.speeds, ",", "write numbers with commas, as in 1,2,4"
-        )
+        numbers = self._numbers("speeds", "write numbers with commas, as in 1,2,4")
         for number in numbers:
             self._check("speeds", number, 1 / LARGEST, LARGEST)
         return numbers
@@ -323,12 +329,11 @@ class MachineOptions:
     @property
     def _acceleration(self) -> tuple[float, float]:
         """Lowest and highest."""
-        text = self.acceleration or ""
         remedy = "write a number or a range, as in 10 or 2..30"
-        numbers = self._numbers("acceleration", text, "..", remedy)
+        numbers = self._numbers("acceleration", remedy)
         low, high = numbers[0], numbers[-1]
         if len(numbers) > 2 or not 1 / LARGEST <= low <= high <= LARGEST:
-            raise DAGSchedError(f"{self.label('acceleration')} is {text!r}: {remedy}")
+            raise DAGSchedError(f"{self.label('acceleration')} is {self.acceleration!r}: {remedy}")
         return low, high
 
     def _drawn(self, workflow: Workflow) -> Instance:
@@ -356,15 +361,15 @@ class MachineOptions:
     def _check_types(self) -> None:
         hints = get_type_hints(MachineOptions)
         for name, value in self.given.items():
-            kinds = get_args(hints[name])
+            kinds = (str,) if name in SEPARATORS else get_args(hints[name])
             numbers = {int: Integral, float: Real}
             fits = any(isinstance(value, numbers.get(kind, kind)) for kind in kinds)
             if isinstance(value, bool) or not fits:
                 wanted = (
                     "a text" if str in kinds else "a whole number" if int in kinds else "a number"
                 )
-                such_as = " such as '1,2,4'" if name == "speeds" else ""
-                raise DAGSchedError(f"{self.label(name)} is {value!r}: write {wanted}{such_as}")
+                or_numbers = " or numbers" if name in SEPARATORS else ""
+                raise DAGSchedError(f"{self.label(name)} is {value!r}: write {wanted}{or_numbers}")
 
     def _check_speeds(self) -> None:
         speeds = self._speeds
@@ -401,11 +406,23 @@ class MachineOptions:
                 limits = "> 0" if 0 < least < 1 else f">= {least:g}"
             raise DAGSchedError(f"{self.label(name)} is {value:g}: write a number {limits}")
 
-    def _numbers(self, name: str, text: str, separator: str, remedy: str) -> list[float]:
+    def _numbers(self, name: str, remedy: str) -> list[float]:
+        text = getattr(self, name)
         try:
-            return [float(word) for word in text.split(separator)]
+            return [float(word) for word in text.split(SEPARATORS[name])]
         except ValueError:
             raise DAGSchedError(f"{self.label(name)} is {text!r}: {remedy}") from None
+
+
+def _text(value: Any, separator: str) -> Any:
+    """One or several numbers as the text that says the same; anything else stays as it is."""
+    plain = value.tolist() if isinstance(value, np.ndarray) else value
+    numbers = [plain] if isinstance(plain, Real) else plain
+    if not isinstance(numbers, Sequence) or not numbers:
+        return value
+    if any(isinstance(number, bool) or not isinstance(number, Real) for number in numbers):
+        return value
+    return separator.join(map(number_text, numbers))
 
 
 def _plain(kind: str) -> str:

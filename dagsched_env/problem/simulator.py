@@ -83,10 +83,14 @@ class State:
             IllegalActionError: there is no such index, or the task is not ready or not eligible
                 there. The state is unchanged.
         """
+        self.require_legal(task, processor)
+        transitions.place(self.instance.arrays, self.arrays, task, processor, self.insertion, True)
+
+    def require_legal(self, task: int, processor: int) -> None:
+        """Raise an IllegalActionError as ``apply`` does, but place nothing."""
         reason = self._why_illegal(task, processor)
         if reason:
             raise IllegalActionError(reason)
-        transitions.place(self.instance.arrays, self.arrays, task, processor, self.insertion, True)
 
     def undo(self) -> None:
         """Take back the last ``apply``.
@@ -124,7 +128,7 @@ class State:
             return f"task {task} is scheduled already"
         if self.arrays.missing[task] > 0:
             return f"task {task} is not ready: {self.arrays.missing[task]} predecessors are missing"
-        if not np.isfinite(self.instance.comp[task, processor]):
+        if self.instance.comp[task, processor] == np.inf:
             return f"task {task} may not run on processor {processor}"
         return None
 

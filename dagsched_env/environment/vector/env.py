@@ -21,7 +21,7 @@ from dagsched_env.environment.rewards import RewardFn, Transition
 from dagsched_env.environment.vector.episodes import EpisodeSource, Seeds
 from dagsched_env.environment.vector.states import StateBatch
 from dagsched_env.kernels.arrays import Floats, Ints
-from dagsched_env.kernels.state.batch import NO_ACTION
+from dagsched_env.kernels.state.features import NO_ACTION
 from dagsched_env.problem.durations import Durations, RobustMakespan, robust_makespan
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
@@ -40,13 +40,15 @@ class DAGSchedVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
     (``AutoresetMode.NEXT_STEP``), or the step that ends it does so at once
     (``AutoresetMode.SAME_STEP``): it returns the first observation of the new episode, and in
     ``info`` the last one as ``final_obs`` and what there was to say of the old as ``final_info``.
+    With ``AutoresetMode.DISABLED`` the caller begins it, with the option ``reset_mask`` of
+    ``reset``; until then ``step`` raises.
 
     ``info`` follows Gymnasium's vector convention: arrays ``[B, …]``; ``"_" + key`` says which
-    entries are valid. It always holds ``action_mask``, int8 ``[B, A]`` (with factored actions N
-    entries for the tasks, then P for the processors), and after each step ``illegal_action``,
-    without reasons. Where the last task has been placed it holds ``makespan``, ``slr``,
-    ``speedup``, ``efficiency``, ``schedule`` and, with ``durations``, ``robust_makespan_mean``,
-    ``_std`` and ``_q95``.
+    entries are valid, the others are 0 or None. It always holds ``action_mask``, int8 ``[B, A]``
+    (with factored actions N entries for the tasks, then P for the processors), and after each step
+    ``illegal_action``, without reasons. Where the last task has been placed it holds ``makespan``,
+    ``slr``, ``speedup``, ``efficiency``, ``schedule`` and, with ``durations``,
+    ``robust_makespan_mean``, ``_std`` and ``_q95``.
 
     Args:
         instances: the problems, as of ``DAGSchedEnv``; so are all arguments but the three marked *.
@@ -65,7 +67,8 @@ class DAGSchedVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
         render_mode: None or ``"rgb_array"``.
         copy: *True: an observation keeps its values. False, which is faster: its arrays belong to
             the environment, and the next ``step`` or ``reset`` changes them; do not write to them.
-        autoreset_mode: *``AutoresetMode.NEXT_STEP`` or ``SAME_STEP``, or its value as text.
+        autoreset_mode: *``AutoresetMode.NEXT_STEP``, ``SAME_STEP`` or ``DISABLED``, or its value
+            as text.
 
     Raises:
         DAGSchedError: an argument is out of its range, or an instance exceeds the padding.
@@ -111,8 +114,8 @@ class DAGSchedVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
             render_mode=render_mode,
         )
         self._set_spaces(single, num_envs)
-        self._same_step = _is_same_step(autoreset_mode)
-        self.metadata = {**self.metadata, "autoreset_mode": AutoresetMode(autoreset_mode)}
+        self._autoreset_mode = _autoreset_mode(autoreset_mode)
+        self.metadata = {**self.metadata, "autoreset_mode": self._autoreset_mode}
         self.render_mode = render_mode
         self._reward_fn = single.reward_fn
         self._illegal_penalty = float(illegal_penalty)
@@ -162,10 +165,14 @@ class DAGSchedVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
                 Instance or a file}``: the problem of all of them; ``{"instances": a list of B}``:
                 one for each.
 
+        Returns:
+            The observations of all environments, and what ``info`` says of those that were reset;
+            ``action_masks`` tells of all.
+
         Raises:
             DAGSchedError: an unknown option, a list of a wrong length, or an instance that exceeds
                 the padding.
-            ResetNeeded: a ``reset_mask`` before the first whole ``reset``.
+            ResetNeeded: some have never been reset, and ``reset_mask`` leaves them out.
         """
         options = dict(options or {})
         mask = self._mask_of(options)
@@ -178,7 +185,7 @@ class DAGSchedVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
         self._illegal_actions[mask] = 0
         masks = self.action_masks()
         return self._observations(masks), {
-            "action_mask": masks.view(np.int8),
+            "action_mask": (masks & mask[:, None]).view(np.int8),
             "_action_mask": mask,
         }
 
@@ -196,9 +203,15 @@ class DAGSchedVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
 
         Raises:
             DAGSchedError: actions of another shape or type.
-            ResetNeeded: before the first ``reset``.
+            ResetNeeded: before the first ``reset``; with ``AutoresetMode.DISABLED`` also while an
+                episode is over. Nothing is changed.
         """
         self._require_reset()
+        if self._autoreset_mode == AutoresetMode.DISABLED and self._over.any():
+            raise ResetNeeded(
+                f"the episode of environment {self._over.argmax()} is over: call "
+                'reset(options={"reset_mask": terminated | truncated}) before the next step()'
+            )
         tasks, processors = self._split(actions)
         restart = self._over
         states = self._states
@@ -222,7 +235,7 @@ class DAGSchedVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
         if terminated.any():
             info |= self._summary(terminated)
         observations = self._observations(masks)
-        if self._same_step and self._over.any():
+        if self._autoreset_mode == AutoresetMode.SAME_STEP and self._over.any():
             observations, info = self._begin_again(observations, info)
         return observations, rewards, terminated, truncated, info
 
@@ -271,14 +284,16 @@ class DAGSchedVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
         """Take the option ``reset_mask`` out of ``options``."""
         if "reset_mask" not in options:
             return np.ones(self.num_envs, dtype=np.bool_)
-        mask = np.array(options.pop("reset_mask"))
-        if mask.shape != (self.num_envs,) or mask.dtype != np.bool_ or not mask.any():
+        mask = options.pop("reset_mask")
+        fits = isinstance(mask, np.ndarray) and mask.shape == (self.num_envs,)
+        if not (fits and mask.dtype == np.bool_ and mask.any()):
             raise DAGSchedError(
-                f'options["reset_mask"] needs {self.num_envs} booleans, at least one True, '
-                f"got {mask.dtype} {list(mask.shape)}"
+                f'options["reset_mask"] needs {self.num_envs} booleans, at least one True, in a '
+                f"numpy array, got {getattr(mask, 'dtype', type(mask).__name__)} {np.shape(mask)}"
             )
-        self._require_reset()
-        return mask
+        if not mask.all():
+            self._require_reset()
+        return np.array(mask, dtype=np.bool_)
 
     def _split(self, actions: npt.NDArray[Any]) -> tuple[Ints, Ints]:
         """Task and processor of each action; ``NO_ACTION`` where it is outside the space."""
@@ -333,6 +348,8 @@ class DAGSchedVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
             key: values & over if key.startswith("_") else values.copy()
             for key, values in info.items()
         }
+        for key in ("illegal_action", "action_mask"):
+            final_info[key][~over] = 0
         self._states.begin(self._source.draw(finished))
         self._illegal_actions[over] = 0
         masks = self.action_masks()
@@ -362,12 +379,12 @@ class DAGSchedVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
         return summary | {f"_{key}": done.copy() for key in summary}
 
 
-def _is_same_step(mode: AutoresetMode | str) -> bool:
-    modes = AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP
-    if mode not in [*modes, *(known.value for known in modes)]:
-        names = " or ".join(repr(known.value) for known in modes)
-        raise DAGSchedError(f"autoreset_mode={mode!r} is not available: give {names}")
-    return AutoresetMode(mode) == AutoresetMode.SAME_STEP
+def _autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
+    try:
+        return AutoresetMode(mode)
+    except ValueError:
+        names = " or ".join(repr(known.value) for known in AutoresetMode)
+        raise DAGSchedError(f"autoreset_mode={mode!r} is not available: give {names}") from None
 
 
 def _row(observations: Any, i: int) -> Any:

@@ -12,14 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from dagsched_env.environment.observation import (
-    FEATURES,
-    FlatObservation,
-    GraphObservation,
-    flat_slices,
-)
+from dagsched_env.environment.observation import FEATURES, FlatObservation, GraphObservation, layout
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
-from dagsched_env.kernels.state.batch import Frames, Layout, PackedArrays
+from dagsched_env.kernels.state.batch import Frames, PackedArrays
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.problem.simulator import State
@@ -51,14 +46,7 @@ class Blocks:
         names = [WHOLE] if self._is_flat else [feature.name for feature in FEATURES]
         stored = {name: parts[name] for name in names if name != "action_mask"}
         self._places = [_places(stored, dtype) for dtype in (np.float32, np.int64, np.int8)]
-        at = flat_slices(padding.tasks, padding.processors)
-        self.layout = Layout(
-            tasks=at["status_uncompleted"].start,
-            processors=at["available"].start,
-            pairs=at["placed"].start,
-            max_tasks=padding.tasks,
-            max_processors=padding.processors,
-        )
+        self.layout = layout(padding.tasks, padding.processors)
 
     def allocate(self, rows: int) -> Frames:
         """Zeros for so many observations; memory is used only where they are written."""

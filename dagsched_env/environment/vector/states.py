@@ -10,7 +10,8 @@ from dagsched_env.environment.actions import Bools
 from dagsched_env.environment.observation import LIMIT, FlatObservation, GraphObservation
 from dagsched_env.environment.vector.packed import Blocks, PackedInstances
 from dagsched_env.kernels.arrays import LOWER_BOUND, MAKESPAN, N_PLACED, Floats, Ints
-from dagsched_env.kernels.state.batch import NO_ACTION, Batch, Frames, advance
+from dagsched_env.kernels.state.batch import Batch, Frames, advance
+from dagsched_env.kernels.state.features import NO_ACTION
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.sources import Padding

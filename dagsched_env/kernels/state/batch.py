@@ -20,9 +20,11 @@ from dagsched_env.kernels.state.features import (
     EFT,
     EST,
     GAP,
+    NO_ACTION,
     PLACED,
     READY,
     WAITING,
+    Layout,
     available,
     placement,
 )
@@ -30,9 +32,6 @@ from dagsched_env.kernels.state.transitions import place, reset
 
 Float32s = npt.NDArray[np.float32]
 Bools = npt.NDArray[np.bool_]
-
-NO_ACTION = -1
-"""In place of a task: the action is outside the space and places nothing."""
 
 
 class Frames(NamedTuple):
@@ -65,16 +64,6 @@ class Batch(NamedTuple):
     touched: Bools  # [N] work space
     frames: Frames
     legal: Bools  # [B, N, P]
-
-
-class Layout(NamedTuple):
-    """Where the features that change are in ``Frames.floats``, and the padded sizes."""
-
-    tasks: int  # first entry of the block [4, N] of ``features.dynamic_features``
-    processors: int  # [1, P]
-    pairs: int  # [4, N, P]
-    max_tasks: int  # N
-    max_processors: int  # P
 
 
 @borrowing

@@ -4,6 +4,8 @@ Arrays are taken out of their tuples before the first branch. Otherwise numba co
 every array of the tuple in every pass of the loop, which takes ten times longer than the work.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -11,10 +13,24 @@ from dagsched_env.kernels.arrays import N_READY, UNSCHEDULED, InstanceArrays, St
 from dagsched_env.kernels.jit import borrowing
 from dagsched_env.kernels.state.masks import legal_pairs
 from dagsched_env.kernels.state.timeline import data_ready_time, earliest_slot
+from dagsched_env.kernels.state.transitions import place
+
+NO_ACTION = -1
+"""In place of a task: nothing is placed."""
 
 # Rows of the dynamic features, in the order of the table in ``dagsched_env.environment.features``.
 WAITING, READY, COMPLETED, EARLIEST_FINISH = range(4)  # of a task
 PLACED, EST, EFT, GAP = range(4)  # of a pair
+
+
+class Layout(NamedTuple):
+    """Where the features that change are in one buffer of floats, and the padded sizes."""
+
+    tasks: int  # first entry of the block [4, N] of ``dynamic_features``
+    processors: int  # [1, P]
+    pairs: int  # [4, N, P]
+    max_tasks: int  # N
+    max_processors: int  # P
 
 
 @borrowing
@@ -64,29 +80,41 @@ def dynamic_features(
 
 @borrowing
 def observe(
-    g: InstanceArrays,
-    s: StateArrays,
+    problem: tuple[Any, ...],
+    state: tuple[Any, ...],
+    task: int,
+    q: int,
     insertion: bool,
     scale: float,
     limit: float,
-    tasks: npt.NDArray[np.float32],
-    processors: npt.NDArray[np.float32],
-    pairs: npt.NDArray[np.float32],
+    layout: tuple[int, ...],
+    floats: npt.NDArray[np.float32],
     legal: npt.NDArray[np.bool_],
 ) -> None:
-    """``dynamic_features`` and ``masks.legal_pairs`` in one call.
+    """Place a task; then ``dynamic_features`` and ``masks.legal_pairs``.
 
-    Unpacking the two tuples of arrays takes longer than the work on a problem of 30 tasks.
+    One call for both, with tuples without names: to find out the types of the arguments takes
+    longer than the work on a problem of 30 tasks.
 
     Args:
+        problem: the fields of ``InstanceArrays``.
+        state: the fields of ``StateArrays``, of a partial schedule; changed.
+        task: a ready task, or ``NO_ACTION`` to place nothing.
+        q: an eligible processor.
         insertion: use idle gaps; False appends only.
         scale: > 0; times are divided by it.
         limit: scaled times are cut off at it.
-        tasks: ``[4, N]`` waiting for predecessors, ready, scheduled, earliest finish.
-        processors: ``[1, P]`` finish of the last task.
-        pairs: ``[4, N, P]`` placed, EST, EFT, gap.
-        legal: ``[N, P]`` the legal pairs.
+        layout: the fields of ``Layout``.
+        floats: the buffer; the features in it are zeroed.
+        legal: ``[N, P]`` receives the legal pairs.
     """
+    g, s, at = InstanceArrays(*problem), StateArrays(*state), Layout(*layout)
+    if task != NO_ACTION:
+        place(g, s, task, q, insertion, True)
+    size, width = at.max_tasks, at.max_processors
+    tasks = floats[at.tasks : at.tasks + 4 * size].reshape(4, size)
+    processors = floats[at.processors : at.processors + width].reshape(1, width)
+    pairs = floats[at.pairs : at.pairs + 4 * size * width].reshape(4, size, width)
     dynamic_features(g, s, insertion, scale, limit, tasks, processors, pairs)
     legal_pairs(g, s, legal)
 

@@ -41,7 +41,11 @@ def native(num_envs: int, **options: Any) -> Vector:
     return DAGSchedVectorEnv(num_envs=num_envs, **options)
 
 
-both = pytest.mark.parametrize("make", [native, synchronous])
+def without_autoreset(num_envs: int, **options: Any) -> Vector:
+    return native(num_envs, autoreset_mode="Disabled", **options)
+
+
+each = pytest.mark.parametrize("make", [native, without_autoreset, synchronous])
 
 
 def sampled(masks: list[np.ndarray], rng: np.random.Generator) -> np.ndarray:
@@ -54,7 +58,7 @@ def sampled(masks: list[np.ndarray], rng: np.random.Generator) -> np.ndarray:
     )
 
 
-@both
+@each
 @pytest.mark.parametrize("observation", ["flat", "graph"])
 def test_it_is_the_vector_of_stable_baselines(make: Make, observation: str) -> None:
     options = {"instances": SMALL, "observation": observation, "max_illegal_actions": 2}
@@ -97,7 +101,7 @@ def assert_equal(a: Any, b: Any) -> None:
         assert np.array_equal(a, b)
 
 
-@both
+@each
 def test_masks_attributes_and_methods(make: Make) -> None:
     envs = sb3_vec_env(make(3, instances=Instance(np.ones((2, 2)), [(0, 1)], [1.0])))
     envs.reset()
@@ -114,7 +118,7 @@ def test_masks_attributes_and_methods(make: Make) -> None:
     assert envs.get_attr("label", indices=[2]) == [1]
 
 
-@both
+@each
 def test_options_are_those_of_all_copies(make: Make) -> None:
     envs = sb3_vec_env(make(2, instances=SMALL))
     other = Instance(np.ones((2, 2)), [], [])
@@ -130,7 +134,7 @@ def test_same_step_reset_is_refused() -> None:
     envs = Masked(
         [lambda: DAGSchedEnv(SMALL)], autoreset_mode=gymnasium.vector.AutoresetMode.SAME_STEP
     )
-    with pytest.raises(DAGSchedError, match=r"make it with AutoresetMode\.NEXT_STEP"):
+    with pytest.raises(DAGSchedError, match=r"make it with AutoresetMode\.NEXT_STEP or DISABLED"):
         sb3_vec_env(envs)
 
 

@@ -26,12 +26,12 @@ SINGLE = Instance([[1.0]], [], [])
 CHAIN = Instance([[1.0, 9.0, 9.0]] * 4, [(0, 1), (1, 2), (2, 3)], [1.0] * 3)
 
 
-def batched_mask(info: dict[str, Any]) -> np.ndarray:
+def batched_mask(mask: np.ndarray, like: np.ndarray) -> np.ndarray:
     """The ``action_mask`` of a ``SyncVectorEnv``, int8 ``[B, A]``; factored ones are tuples."""
-    mask = info["action_mask"]
     if mask.dtype != object:
         return mask
-    return np.array([np.concatenate(parts) for parts in mask])
+    nothing = (np.zeros(like.shape[1], dtype=np.int8),)
+    return np.array([np.concatenate(parts or nothing) for parts in mask])
 
 
 def assert_same(observation: Any, expected: Any) -> None:
@@ -44,16 +44,23 @@ def assert_same(observation: Any, expected: Any) -> None:
 
 
 def assert_same_info(info: dict[str, Any], expected: dict[str, Any]) -> None:
-    """Every entry that ``expected`` calls meaningful, but for the reasons of illegal actions."""
-    np.testing.assert_array_equal(info["action_mask"], batched_mask(expected))
+    """Equal in every entry, but for the reasons of illegal actions.
+
+    A key that no environment reports may be missing.
+    """
     for key in info.keys() | expected.keys():
-        if key.startswith("_") or key in ("action_mask", "illegal_reason"):
+        if key.startswith("_") or key == "illegal_reason":
             continue
-        nowhere = np.zeros(len(info["_action_mask"]), dtype=bool)
-        there = info.get(f"_{key}", nowhere)
-        np.testing.assert_array_equal(there, expected.get(f"_{key}", nowhere), err_msg=key)
-        if there.any():
-            assert (info[key][there] == expected[key][there]).all(), key
+        if key not in expected:
+            assert not info[key].any()
+            assert not info[f"_{key}"].any()
+            continue
+        values = expected[key]
+        if key == "action_mask":
+            values = batched_mask(values, info[key])
+        assert info[key].dtype == values.dtype, key
+        np.testing.assert_array_equal(info[key], values, err_msg=key)
+        np.testing.assert_array_equal(info[f"_{key}"], expected[f"_{key}"], err_msg=key)
 
 
 def assert_same_end(info: dict[str, Any], expected: dict[str, Any]) -> None:
@@ -72,10 +79,7 @@ def assert_same_end(info: dict[str, Any], expected: dict[str, Any]) -> None:
         assert (observation is None) == (other is None)
         if observation is not None:
             assert_same(observation, other)
-    assert_same_info(
-        {key: values[there] for key, values in of_end.items()},
-        {key: values[there] for key, values in other_of_end.items()},
-    )
+    assert_same_info(of_end, other_of_end)
 
 
 def both(
@@ -116,7 +120,7 @@ CASES = list(itertools.product(ACTIONS, OBSERVATIONS, (True, False)))
     num_envs=st.integers(1, 4),
     reward=st.sampled_from([*REWARDS, Reduction("relative", 0.01, 0.1)]),
     seed=st.integers(0, 2**31),
-    mode=st.sampled_from([AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP]),
+    mode=st.sampled_from(AutoresetMode),
     copy=st.booleans(),
 )
 def test_equal_to_single_environments_step_by_step(
@@ -142,7 +146,17 @@ def test_equal_to_single_environments_step_by_step(
     expected, expected_info = reference.reset(seed=seed)
     assert_same(seen, expected)
     assert_same_info(info, expected_info)
+    over = np.zeros(num_envs, dtype=bool)
     for _ in range(20):
+        mask = rng.random(num_envs) < 0.05
+        if mode == AutoresetMode.DISABLED:
+            mask |= over
+        if mask.any():
+            new = None if rng.random() < 0.5 else int(rng.integers(99))
+            seen, info = envs.reset(seed=new, options={"reset_mask": mask})
+            expected, expected_info = reference.reset(seed=new, options={"reset_mask": mask})
+            assert_same(seen, expected)
+            assert_same_info(info, expected_info)
         actions = draw_actions(envs, rng)
         seen, *outcome, info = envs.step(actions)
         expected, *expected_outcome, expected_info = reference.step(actions)
@@ -152,6 +166,7 @@ def test_equal_to_single_environments_step_by_step(
             np.testing.assert_array_equal(array, other)
         assert_same_end(info, expected_info)
         assert_same_info(info, expected_info)
+        over = outcome[1] | outcome[2]
 
 
 # -- resets ----------------------------------------------------------------------------------------
@@ -196,6 +211,34 @@ def test_a_finished_environment_may_be_reset_at_once() -> None:
     assert info["_illegal_action"].tolist() == [True, False]
     assert info["_makespan"].tolist() == [True, False]
     assert rewards.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("mask", [[True, False, True], np.array([1, 0, 1]), np.ones(2, dtype=bool)])
+def test_wrong_masks_are_refused_as_by_gymnasium(mask: Any) -> None:
+    envs, reference = both(3, AutoresetMode.DISABLED, instances=PAIR)
+    envs.reset(seed=0)
+    reference.reset(seed=0)
+    with pytest.raises(DAGSchedError, match=r"reset_mask.*needs 3 booleans.*numpy array, got"):
+        envs.reset(options={"reset_mask": mask})
+    with pytest.raises((TypeError, ValueError), match="reset_mask"):
+        reference.reset(options={"reset_mask": mask})
+
+
+def test_without_autoreset_a_finished_environment_waits_for_its_reset() -> None:
+    envs, reference = both(2, AutoresetMode.DISABLED, instances=SINGLE, max_tasks=2, action="task")
+    for some in (envs, reference):
+        some.reset(options={"reset_mask": np.ones(2, dtype=bool)})  # the first one, of all
+        assert some.step(np.array([1, 0]))[2].tolist() == [False, True]
+    before = envs.action_masks()
+    for _ in range(2):
+        with pytest.raises(ResetNeeded, match=r"environment 1 is over: call reset\(options="):
+            envs.step(np.zeros(2, dtype=int))
+    with pytest.raises(AssertionError):
+        reference.step(np.zeros(2, dtype=int))
+    assert (envs.action_masks() == before).all()
+    envs.reset(options={"reset_mask": np.array([False, True])})
+    _, _, terminated, _, info = envs.step(np.array([0, 1]))
+    assert terminated.tolist() == info["_makespan"].tolist() == [True, False]
 
 
 def test_instances_of_a_reset_last_for_one_episode() -> None:
@@ -352,7 +395,7 @@ def test_nothing_works_before_the_first_reset() -> None:
         lambda: envs.step(np.zeros(2, dtype=int)),
         envs.action_masks,
         lambda: envs.instances,
-        lambda: envs.reset(options={"reset_mask": np.ones(2, dtype=bool)}),
+        lambda: envs.reset(options={"reset_mask": np.array([True, False])}),
     ):
         with pytest.raises(ResetNeeded, match="first"):
             call()
@@ -362,7 +405,7 @@ def test_nothing_works_before_the_first_reset() -> None:
     ("arguments", "message"),
     [
         ({"num_envs": 0}, "num_envs=0"),
-        ({"autoreset_mode": "Disabled"}, "give 'NextStep' or 'SameStep'"),
+        ({"autoreset_mode": "Never"}, "give 'NextStep' or 'SameStep' or 'Disabled'"),
         ({"action": "other"}, "action='other'"),
         ({"illegal_penalty": -1.0}, "illegal_penalty=-1"),
         ({"instances": [PAIR, CHAIN], "max_tasks": 3}, r"instances\[1\].*max_tasks=4"),
@@ -381,7 +424,7 @@ def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
         ({"options": {"instance": PAIR, "instances": [PAIR] * 2}}, "give one"),
         ({"options": {"instances": [PAIR]}}, "not a list of 2"),
         ({"options": {"instances": [PAIR, CHAIN]}}, r'options\["instances"\]\[1\].*4 tasks'),
-        ({"options": {"reset_mask": [True]}}, "reset_mask.*needs 2 booleans"),
+        ({"options": {"reset_mask": np.ones(3, dtype=bool)}}, "reset_mask.*needs 2 booleans"),
         ({"options": {"reset_mask": np.zeros(2, dtype=bool)}}, "at least one True"),
     ],
 )

@@ -1,6 +1,7 @@
 """Reading and writing instances; broken files give one clear line."""
 
 import copy
+import dataclasses
 import json
 import os
 import sys
@@ -461,8 +462,12 @@ def test_no_damage_raises_anything_else(tmp_path, instance):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"speeds": [1, 2]}, r"speeds is \[1, 2\]: write a text such as '1,2,4'"),
-        ({"platform": "cpu-gpu", "acceleration": 10}, "acceleration is 10: write a text"),
+        ({"speeds": [1, "2"]}, r"speeds is \[1, '2'\]: write a text or numbers"),
+        ({"speeds": [[1, 2]]}, r"speeds is \[\[1, 2\]\]: write a text or numbers"),
+        ({"speeds": []}, r"speeds is \[\]: write a text or numbers"),
+        ({"speeds": [1, True]}, r"speeds is \[1, True\]: write a text or numbers"),
+        ({"speeds": (1, -2)}, "speeds is -2: write a number > 0"),
+        ({"platform": "cpu-gpu", "acceleration": [1, 2, 3]}, "acceleration is '1..2..3': write a"),
         ({"processors": "8"}, "processors is '8': write a whole number"),
         ({"processors": 2.5}, "processors is 2.5: write a whole number"),
         ({"latency": True}, "latency is True: write a number"),
@@ -472,6 +477,28 @@ def test_machine_options_of_a_wrong_type_are_named(options, message):
     graph = ROOT / "tests" / "data" / "formats" / "weight_style.dot"
     with pytest.raises(DAGSchedError, match=message):
         io.load(graph, platform=io.MachineOptions(**options))
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"speeds": [1, 2, 4]}, {"speeds": "1,2,4"}),
+        ({"speeds": (1, 0.1)}, {"speeds": "1,0.1"}),
+        ({"speeds": np.array([1.0, 1e-20])}, {"speeds": "1,1e-20"}),
+        ({"speeds": np.array(3)}, {"speeds": "3"}),
+        ({"platform": "cpu-gpu", "acceleration": 10}, {"acceleration": "10"}),
+        ({"platform": "cpu-gpu", "acceleration": (2, 30.5)}, {"acceleration": "2..30.5"}),
+        ({"platform": "cpu-gpu", "acceleration": np.array([7])}, {"acceleration": "7"}),
+    ],
+)
+def test_machine_options_take_numbers_where_they_take_their_text(options, text):
+    graph = ROOT / "tests" / "data" / "formats" / "weight_style.dot"
+    numbers, words = io.MachineOptions(**options), io.MachineOptions(**{**options, **text})
+    assert numbers == words
+    assert hash(numbers) == hash(words)
+    wide = {"processors": 3} if "acceleration" in text else {}
+    of_numbers, of_words = (dataclasses.replace(some, **wide) for some in (numbers, words))
+    assert io.load(graph, platform=of_numbers) == io.load(graph, platform=of_words)
 
 
 def test_arguments_of_load_of_a_wrong_type_are_named():
