@@ -15,10 +15,11 @@ Modules and packages in reading order; each imports only from those before it. A
 the names below, are attributes of this package that are loaded on first use:
 
 - the problem: ``starting`` (of the command lines), ``interrupts`` (Ctrl-C in kernels), ``errors``,
-  ``expected`` (arguments of another kind), ``kernels`` (numeric code, compiled by numba), ``kinds``
-  (of tasks, from their names), ``parameters`` (what a family draws for each instance), ``plugins``
-  (what users add), ``workflow`` (a task graph without processors), ``instance``, ``schedule``,
-  ``platforms`` (processors for a workflow), ``parts`` (for training, validation and test);
+  ``drawing`` (who draws), ``expected`` (arguments of another kind), ``kernels`` (numeric code,
+  compiled by numba), ``kinds`` (of tasks, from their names), ``parameters`` (what a family draws
+  for each instance), ``plugins`` (what users add), ``workflow`` (a task graph without processors),
+  ``instance``, ``schedule``, ``platforms`` (processors for a workflow), ``parts`` (for training,
+  validation and test);
 - the rules: ``simulator``, ``actions``, ``features``, ``rewards``, ``durations`` (execution under
   noise), ``bounds``, ``critical`` (the tasks that decide the makespan);
 - problems and solutions: ``generators``, ``schedulers``, ``io``, ``specs`` (families as text),
@@ -38,6 +39,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from dagsched_env import drawing
 from dagsched_env.starting import is_command_line, leaving_at_once
 
 if TYPE_CHECKING:
@@ -109,6 +111,11 @@ def _register() -> None:
         )
 
 
+def _load_renderer() -> Any:
+    return importlib.import_module("dagsched_env.render")
+
+
+drawing.load_renderer = _load_renderer
 with leaving_at_once() if is_command_line() else nullcontext():
     _register()
 

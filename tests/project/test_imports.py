@@ -55,7 +55,9 @@ parts = [name for name in sys.modules if name.startswith("dagsched_env.")]
 print(parts, "Instance" in dir(dagsched_env))
 """
     )
-    assert output == "['dagsched_env.starting'] True\n", "what sees to Ctrl-C before all else"
+    assert output == "['dagsched_env.drawing', 'dagsched_env.starting'] True\n", (
+        "who draws, and what sees to Ctrl-C before all else"
+    )
 
 
 def test_importing_compiles_nothing_and_loads_no_optional_package() -> None:
