@@ -221,8 +221,7 @@ def _instances(arguments: argparse.Namespace) -> tuple[str, Sequence[Instance]]:
         say_machines(problems, machines)
         labels = _file_names([problem.path for problem in problems])
         instances: Sequence[Instance] = [
-            problem.instance.renamed(label)
-            for problem, label in zip(problems, labels, strict=True)
+            problem.instance.renamed(label) for problem, label in zip(problems, labels, strict=True)
         ]
         what = arguments.files[0] if len(arguments.files) == 1 else f"{len(arguments.files)} files"
     elif machines.given:

@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from os.path import commonprefix
 
 __all__ = [
     "MAX_LENGTH",
@@ -92,6 +91,10 @@ def _without_common_ends(names: list[str]) -> list[str]:
 
 def _common_start(names: list[list[str]]) -> int:
     """Number of words that all names begin with, up to and with their last separator."""
-    shared = commonprefix(names)
-    separators = [i for i, word in enumerate(shared, 1) if word == "_" or not word[0].isalnum()]
-    return max(separators, default=0)
+    length = 0
+    for i, (first, last) in enumerate(zip(min(names), max(names), strict=False), 1):
+        if first != last:
+            break
+        if first == "_" or not first[0].isalnum():
+            length = i
+    return length
