@@ -83,6 +83,7 @@ from dagsched_env.io.problems import (
     read_problems,
     reads,
     warn_assumed,
+    warn_doubtful,
     would_read,
 )
 from dagsched_env.io.recognise import check_name
@@ -242,6 +243,8 @@ def _warn_assumed(problems: list[Problem], platform: Equips | None, such_as: str
     elif isinstance(platform, MachineOptions):
         remedy = f"say {', '.join(assumed(problems, platform))} in MachineOptions"
         warn_assumed(problems, platform, remedy, stacklevel=3)
+    else:
+        warn_doubtful(problems, platform, stacklevel=3)
 
 
 def _writer(path: Path, format: str | None) -> Format:
