@@ -195,7 +195,7 @@ def test_errors() -> None:
 
 
 KINDS = (
-    "a SPEC is a file or folder, family:NAME.*, suite:NAME, a recorded trace, or module:function"
+    "A SPEC is a file or folder, family:NAME.*, suite:NAME, a recorded trace, or module:function"
 )
 
 
