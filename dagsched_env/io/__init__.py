@@ -18,8 +18,8 @@ An instance describes its own processors; a workflow is put on the ``platform`` 
 are assumed, and a ``MachinesAssumedWarning`` says which. DOT and GraphML hold an instance
 where their nodes have the attribute ``comp``; CSV, where it has a column of times for each
 processor, which is always written as a directory. STG files say nothing about communication; the
-``ccr`` or the bandwidths of the platform determine it. XML needs the extra ``formats``. Schedules are written but not read back;
-``Schedule.to_json`` is their own format.
+``ccr`` or the bandwidths of the platform determine it. XML needs the extra ``formats``. Schedules
+are written but not read back; ``Schedule.to_json`` is their own format.
 Graphs of networkx: ``Instance.from_networkx``, or ``workflow_from_networkx`` without cost vectors.
 
 In reading order:
