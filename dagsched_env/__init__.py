@@ -35,6 +35,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from dagsched_env.interrupts import is_command_line, leaving_at_once
+from dagsched_env.problem import drawing
 
 if TYPE_CHECKING:
     from dagsched_env.environment.env import DAGSchedEnv
@@ -105,6 +106,11 @@ def _register() -> None:
         )
 
 
+def _load_renderer() -> Any:
+    return importlib.import_module("dagsched_env.pictures")
+
+
+drawing.load_renderer = _load_renderer
 with leaving_at_once() if is_command_line() else nullcontext():
     _register()
 

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
 import numba
 import numpy as np
@@ -219,7 +220,10 @@ def _instances(arguments: argparse.Namespace) -> tuple[str, Sequence[Instance]]:
     if arguments.files:
         problems = read_problems(arguments.files, machines)
         say_machines(problems, machines)
-        instances: Sequence[Instance] = [problem.instance for problem in problems]
+        labels = _file_names([problem.path for problem in problems])
+        instances: Sequence[Instance] = [
+            problem.instance.renamed(label) for problem, label in zip(problems, labels, strict=True)
+        ]
         what = arguments.files[0] if len(arguments.files) == 1 else f"{len(arguments.files)} files"
     elif machines.given:
         option = machines.label(next(iter(machines.given)))
@@ -231,6 +235,15 @@ def _instances(arguments: argparse.Namespace) -> tuple[str, Sequence[Instance]]:
     if limit is not None and not 1 <= limit <= len(instances):
         raise DAGSchedError(f"--limit is {limit}: {what} has 1 to {_count(instances)}")
     return what, instances[:limit]
+
+
+def _file_names(paths: Sequence[str]) -> Sequence[str]:
+    """A name for each file that no other has: without its folders, if that will do."""
+    names: Sequence[str] = [Path(path).name for path in paths]
+    for longer in (paths, [f"{path} #{i}" for i, path in enumerate(paths)]):
+        if len(set(names)) < len(names):
+            names = longer
+    return names
 
 
 def _best_known(suite: str, instances: Sequence[Instance]) -> list[float]:

@@ -66,12 +66,13 @@ def add_commands(commands: Commands) -> None:
         "convert",
         "read an instance in one format and write it in another",
         "  dagsched convert montage montage.dot\n"
+        "  dagsched convert montage tables --to csv\n"
         "  dagsched convert montage montage.json --machines machines.json\n"
         "  dagsched convert instance.json gantt.trace.json --to chrome_trace --schedule s.json\n\n"
         "formats:\n" + "\n".join(_describe(name) for name in io.FORMATS),
     )
     convert.add_argument("source", metavar="IN", help=FILE_HELP)
-    convert.add_argument("target", metavar="OUT", help="the file to write")
+    convert.add_argument("target", metavar="OUT", help="the file to write; with --to csv a folder")
     convert.add_argument(
         "--from", dest="source_format", choices=READABLE, help="default: by content"
     )

@@ -9,7 +9,7 @@ import argparse
 import dataclasses
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -22,8 +22,8 @@ from dagsched_env.io.machine_options import (
     PROCESSORS,
     MachineOptions,
 )
-from dagsched_env.io.problems import assumed, assumption
-from dagsched_env.problem.errors import MachinesAssumedWarning
+from dagsched_env.io.problems import assumed, assumption, doubtful_units
+from dagsched_env.problem.errors import DoubtfulUnitsWarning, MachinesAssumedWarning
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.platforms import ccr
 
@@ -113,7 +113,9 @@ def assumptions_on_stderr(program: str) -> Iterator[None]:
         show = warnings.showwarning
 
         def show_on_stderr(message: Warning | str, *others: Any, **named: Any) -> None:
-            if isinstance(message, MachinesAssumedWarning):
+            if isinstance(message, DoubtfulUnitsWarning):
+                _say_doubt(program, message)
+            elif isinstance(message, MachinesAssumedWarning):
                 _say(program, message.fact, message.assumed, or_file="platform" in message.assumed)
             else:
                 show(message, *others, **named)
@@ -128,6 +130,16 @@ def _say_assumption(program: str, problems: Sequence[io.Problem], options: Machi
         _say(program, fact, assumed(problems, options), or_file=not options.given)
     elif options.in_bytes:
         _say_units(program, problems, options)
+    doubt = doubtful_units(problems, options)
+    if doubt is not None:
+        _say_doubt(program, doubt)
+
+
+def _say_doubt(program: str, warning: DoubtfulUnitsWarning) -> None:
+    mends = " or ".join(_options(warning.assumed))
+    print(
+        f"{program}: WARNING: {warning.fact}; if data is in bytes, write {mends}", file=sys.stderr
+    )
 
 
 def _say_units(program: str, problems: Sequence[io.Problem], options: MachineFlags) -> None:
@@ -157,10 +169,13 @@ def _say_kept(program: str, problems: Sequence[io.Problem], options: MachineFlag
 
 
 def _say(program: str, fact: str, names: Sequence[str], *, or_file: bool) -> None:
-    in_file = tuple(names) == (IN_MACHINE_FILE,)
-    change = IN_MACHINE_FILE if in_file else ", ".join(map(MachineFlags.label, names))
-    change += ", or --machines FILE" if or_file else ""
+    change = ", ".join(_options(names)) + (", or --machines FILE" if or_file else "")
     print(f"{program}: {fact}; change it with {change}", file=sys.stderr)
+
+
+def _options(names: Iterable[str]) -> list[str]:
+    """Parameters as options, but for the keys of a machine file, which are in quotes."""
+    return [name if name.startswith('"') else MachineFlags.label(name) for name in names]
 
 
 def add_machines(parser: argparse.ArgumentParser) -> None:

@@ -18,9 +18,9 @@ An instance describes its own processors; a workflow is put on the ``platform`` 
 ``load``: ``MachineOptions``, or what ``load_machines`` reads from a file. Without one, processors
 are assumed, and a ``MachinesAssumedWarning`` says which. DOT and GraphML hold an instance
 where their nodes have the attribute ``comp``; CSV, where it has a column of times for each
-processor. STG files say nothing about communication; the ``ccr`` or the bandwidths of the platform
-determine it. XML and YAML need the extra ``formats``. Schedules are written but not read back;
-``Schedule.to_json`` is their own format.
+processor, which is always written as a directory. STG files say nothing about communication; the
+``ccr`` or the bandwidths of the platform determine it. XML and YAML need the extra ``formats``.
+Schedules are written but not read back; ``Schedule.to_json`` is their own format.
 Graphs of networkx: ``Instance.from_networkx``, or ``workflow_from_networkx`` without cost vectors.
 
 In reading order:
@@ -82,6 +82,7 @@ from dagsched_env.io.problems import (
     read_problems,
     reads,
     warn_assumed,
+    warn_doubtful,
     would_read,
 )
 from dagsched_env.io.recognise import check_name
@@ -201,16 +202,17 @@ def save(
 
     Args:
         instance: the problem.
-        path: the file, or the directory for CSV.
+        path: the file; for CSV the directory, whose name does not end in ``.csv``.
         format: a key of ``FORMATS``; by the suffix of ``path`` when None, own JSON without one.
+            CSV has to be named.
         schedule: a valid schedule of the instance.
         safe: for CSV that a spreadsheet opens: put an apostrophe before names that it would take
             for formulas. They are read back with it.
 
     Raises:
-        DAGSchedError: an unknown or read-only format, a schedule that the format cannot hold, no
-            schedule where it needs one, a name that it cannot carry, more than 4096 processors, or
-            ``safe`` for another format than CSV.
+        DAGSchedError: an unknown or read-only format, CSV as a single file, a schedule that the
+            format cannot hold, no schedule where it needs one, a name that it cannot carry, more
+            than 4096 processors, or ``safe`` for another format than CSV.
         InvalidScheduleError: the schedule is not valid.
         OSError: the file cannot be written; an old file is unchanged.
     """
@@ -245,6 +247,8 @@ def _warn_assumed(problems: list[Problem], platform: Equips | None, such_as: str
     elif isinstance(platform, MachineOptions):
         remedy = f"say {', '.join(assumed(problems, platform))} in MachineOptions"
         warn_assumed(problems, platform, remedy, stacklevel=3)
+    else:
+        warn_doubtful(problems, platform, stacklevel=3)
 
 
 def _writer(path: Path, format: str | None) -> Format:
@@ -255,6 +259,11 @@ def _writer(path: Path, format: str | None) -> Format:
     if chosen is None or chosen.write is None:
         problem = "unknown suffix" if chosen is None else f"{chosen.title} is only read"
         raise DAGSchedError(f"{problem}: name a format of {', '.join(WRITABLE)}")
+    if name == "csv" and by_suffix(path.name) == "csv":
+        raise DAGSchedError(
+            "an instance as CSV is a folder of tables, no single file: name a folder, as in "
+            'dagsched convert IN FOLDER --to csv, or save(instance, "FOLDER", format="csv")'
+        )
     return chosen
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import difflib
 import errno
+import math
 import os
 import warnings
 from collections.abc import Iterable, Sequence
@@ -14,12 +15,19 @@ from dagsched_env.generators.job_shop import benchmark
 from dagsched_env.io import csv_workflow, machine_file, pegasus
 from dagsched_env.io.csv_trio import COMPUTATION
 from dagsched_env.io.formats import FORMATS, READABLE, by_suffix
+from dagsched_env.io.machine_file import Machines
 from dagsched_env.io.machine_options import IN_MACHINE_FILE, MachineOptions
 from dagsched_env.io.recognise import check_name, recognise
 from dagsched_env.io.source import Source, named
 from dagsched_env.io.traces import BUNDLED, NAMES, SHIPPED, bundled
-from dagsched_env.problem.errors import DAGSchedError, FormatError, MachinesAssumedWarning
+from dagsched_env.problem.errors import (
+    DAGSchedError,
+    DoubtfulUnitsWarning,
+    FormatError,
+    MachinesAssumedWarning,
+)
 from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.platforms import ccr
 from dagsched_env.problem.schedule import JSON_FORMAT
 from dagsched_env.problem.workflow import Workflow
 
@@ -28,14 +36,22 @@ __all__ = [
     "Problem",
     "assumed",
     "assumption",
+    "doubtful_units",
     "machine_files",
     "read",
     "read_problem",
     "read_problems",
     "reads",
     "warn_assumed",
+    "warn_doubtful",
     "would_read",
 ]
+
+
+DOUBTFUL_CCR = 1000.0
+"""Studies of scheduling take CCRs up to some 20. From about the number of tasks on, one transfer
+takes longer than all of them, and hardly any pays. Bytes against a bandwidth of 1 give ten of the
+eleven bundled traces a CCR from 1200 to 1.7 million."""
 
 
 class Equips(Protocol):
@@ -190,6 +206,45 @@ def warn_assumed(
             remedy = f"say {IN_MACHINE_FILE}"
         warning = MachinesAssumedWarning(fact, names, remedy)
         warnings.warn(warning, stacklevel=stacklevel + 1)
+    warn_doubtful(problems, options, stacklevel=stacklevel + 1)
+
+
+def warn_doubtful(problems: Sequence[Problem], platform: Equips, *, stacklevel: int = 1) -> None:
+    """Warn of ``doubtful_units``; ``stacklevel`` as of ``warn_assumed``."""
+    warning = doubtful_units(problems, platform)
+    if warning is not None:
+        warnings.warn(warning, stacklevel=stacklevel + 1)
+
+
+def doubtful_units(problems: Sequence[Problem], platform: Equips) -> DoubtfulUnitsWarning | None:
+    """A warning where communication outweighs computation beyond ``DOUBTFUL_CCR``.
+
+    None where the platform says what the units are, or which CCR is wanted, and for files that
+    describe their processors.
+
+    Args:
+        problems: read with this platform.
+        platform: on which they were put.
+    """
+    if getattr(platform, "in_bytes", False) or getattr(platform, "ccr", None) is not None:
+        return None
+    ratios = {p.path: ccr(p.instance) for p in problems if p.bare}
+    doubtful = {path: r for path, r in ratios.items() if DOUBTFUL_CCR < r < math.inf}
+    if not doubtful:
+        return None
+    worst = max(doubtful, key=lambda path: doubtful[path])
+    more = f" and {len(doubtful) - 1} more" if len(doubtful) > 1 else ""
+    options = isinstance(platform, MachineOptions)
+    bandwidth = "bandwidth 1Gbit/s" if options else "bandwidth 125e6"
+    if isinstance(platform, Machines) or getattr(platform, "machines", None) is not None:
+        bandwidth = '"bandwidth": "1Gbit/s" in the machine file'
+    mends = (bandwidth, "ccr 1") if options else (bandwidth,)
+    return DoubtfulUnitsWarning(
+        f"{worst}{more}: a transfer takes {doubtful[worst]:.2g} times as long as a task (CCR), so "
+        "that hardly any pays",
+        mends,
+        f"if data is in bytes, say {' or '.join(mends)}",
+    )
 
 
 def machine_files(path: str | PathLike[str]) -> list[Path]:

@@ -10,6 +10,7 @@ In reading order:
 - ``tables``: HTML tables that can be sorted;
 - ``interactive``: a Gantt chart with its script, on a page of its own or on another;
 - ``inline``: a Gantt chart as an element of any HTML page;
+- ``notebook``: what a notebook shows of a problem, a schedule or a solution;
 - ``comparison``: a picture of a comparison of schedulers;
 - ``profile``: performance profiles of schedulers for an HTML page.
 """
@@ -22,6 +23,7 @@ from types import NoneType
 from dagsched_env.pictures.gantt import gantt_figure, rgb_array, save_gantt
 from dagsched_env.pictures.inline import gantt_legend, gantt_svg
 from dagsched_env.pictures.interactive import gantt_page, save_page
+from dagsched_env.pictures.notebook import instance_html, schedule_html
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.expected import expect
 from dagsched_env.problem.instance import Instance
@@ -32,10 +34,12 @@ __all__ = [
     "gantt_legend",
     "gantt_page",
     "gantt_svg",
+    "instance_html",
     "rgb_array",
     "save",
     "save_gantt",
     "save_page",
+    "schedule_html",
 ]
 
 

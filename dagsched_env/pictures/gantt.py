@@ -22,7 +22,7 @@ from dagsched_env.pictures.canvas import (
     save_figure,
     text_width,
 )
-from dagsched_env.pictures.colours import by_start, colour_tasks, text_colour
+from dagsched_env.pictures.colours import Colouring, by_start, colour_tasks, text_colour
 from dagsched_env.pictures.labels import elide, short_labels, trailing_number
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
@@ -32,7 +32,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["BAR_HEIGHT", "gantt_figure", "require_fit", "rgb_array", "save_gantt", "several"]
+__all__ = [
+    "BAR_HEIGHT",
+    "Looks",
+    "gantt_figure",
+    "require_fit",
+    "rgb_array",
+    "save_gantt",
+    "several",
+]
 
 BAR_HEIGHT = 0.76
 """Height of a task in units of a processor's row."""
@@ -46,6 +54,27 @@ MIN_ELIDED = 8
 """With fewer letters than this an elided name says less than its number."""
 LEGEND_POINTS, LEGEND_WIDTH, SWATCH_POINTS = 8.5, 640.0, 38.0
 """Size of the text, width of all columns, and room around a label."""
+
+
+class Looks(NamedTuple):
+    """How rows and tasks are called, and what colours the tasks have."""
+
+    processors: tuple[str, ...]
+    tasks: tuple[str, ...]
+    colouring: Colouring
+
+    @classmethod
+    def of(cls, schedule: Schedule, instance: Instance | None) -> "Looks":
+        """Those of the instance; without one, numbers, and the start times as colours."""
+        if instance is not None:
+            return cls(instance.processor_names, instance.task_names, colour_tasks(instance))
+        rows = int(schedule.processor.max(initial=0)) + 1
+        placed_at = np.where(schedule.processor >= 0, schedule.start, 0.0)
+        return cls(
+            tuple(f"P{q}" for q in range(rows)),
+            tuple(map(str, range(schedule.processor.shape[0]))),
+            by_start(placed_at),
+        )
 
 
 class _Chart(NamedTuple):
@@ -183,14 +212,8 @@ def _chart(schedule: Schedule, instance: Instance | None) -> _Chart:
     processor, start = schedule.processor[tasks], schedule.start[tasks]
     finish = schedule.finish[tasks]
     makespan = float(finish.max(initial=0.0))
-    if instance is None:
-        rows = tuple(f"P{q}" for q in range(int(processor.max(initial=0)) + 1))
-        names = tuple(str(t) for t in range(schedule.processor.shape[0]))
-        placed_at = np.where(schedule.processor >= 0, schedule.start, 0.0)
-        horizon, colouring = makespan, by_start(placed_at)
-    else:
-        rows, names = instance.processor_names, instance.task_names
-        horizon, colouring = max(makespan, instance.lower_bound), colour_tasks(instance)
+    rows, names, colouring = Looks.of(schedule, instance)
+    horizon = makespan if instance is None else max(makespan, instance.lower_bound)
     return _Chart(
         tasks=tasks,
         processor=processor,

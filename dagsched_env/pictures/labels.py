@@ -21,7 +21,10 @@ LONG = 16
 MAX_LENGTH = 400
 """Letters of a name that are looked at; the middle of a longer one is left out first."""
 DOUBLED_WORD = re.compile(r"(?<![^\W_])([^\W\d_][^\W_]*)[\W_]\1(?![^\W_])")
-LEADING_ZEROS = re.compile(r"(?<![^\W_])(?<!\.)(?:ID)?0+(?=\d)")
+LEADING_ZEROS = re.compile(r"(?<![^\W_])(?<!\.)(?!(?<=\d,)\d{3}(?!\d))(?:ID)?0+(?=\d)")
+"""Not those of decimals, nor of thousands, as in ``1,005``."""
+WORD = re.compile(r"[^\W_]+(?:(?:(?<=\d)[.,]|(?<=\d[eE])[+-])(?=\d)[^\W_]+)*|[\W_]")
+"""A word, which may be a number with a point, commas or an exponent; or a single separator."""
 TRAILING_NUMBER = re.compile(r"\d[\d.,]*(?=\)?$)")
 
 
@@ -78,19 +81,20 @@ def _without_common_ends(names: list[str]) -> list[str]:
     """Without the words that all names begin or end with, if every name keeps something."""
     if len(names) < 2 or max(map(len, names)) <= LONG:
         return names
-    start = _common_start(names)
-    kept = [name[start:] for name in names]
-    end = _common_start([name[::-1] for name in kept])
-    shorter = [name[: len(name) - end] for name in kept]
-    return next((trial for trial in (shorter, kept) if all(trial)), names)
+    words = [WORD.findall(name) for name in names]
+    start = _common_start(words)
+    kept = [parts[start:] for parts in words]
+    end = _common_start([parts[::-1] for parts in kept])
+    shorter = [parts[: len(parts) - end] for parts in kept]
+    return next((list(map("".join, trial)) for trial in (shorter, kept) if all(trial)), names)
 
 
-def _common_start(names: list[str]) -> int:
-    """Length of the beginning that all names share, up to and with its last separator."""
+def _common_start(names: list[list[str]]) -> int:
+    """Number of words that all names begin with, up to and with their last separator."""
     length = 0
     for i, (first, last) in enumerate(zip(min(names), max(names), strict=False), 1):
         if first != last:
             break
-        if first == "_" or not first.isalnum():
+        if first == "_" or not first[0].isalnum():
             length = i
     return length

@@ -2,6 +2,7 @@
 
 __all__ = [
     "DAGSchedError",
+    "DoubtfulUnitsWarning",
     "FormatError",
     "IllegalActionError",
     "InvalidInstanceError",
@@ -53,3 +54,10 @@ class MachinesAssumedWarning(UserWarning):
         super().__init__(f"{fact}; {remedy}")
         self.fact = fact
         self.assumed = assumed
+
+
+class DoubtfulUnitsWarning(MachinesAssumedWarning):
+    """Transfers take so long that the data of a file seems to be in another unit than bandwidths.
+
+    Its ``assumed`` are what to say instead: ``bandwidth 1Gbit/s``, ``ccr 1``.
+    """

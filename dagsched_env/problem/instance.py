@@ -15,6 +15,7 @@ import numpy.typing as npt
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.graph import bounds, cost_tables, ranks
 from dagsched_env.kernels.graph.csr import compress, topological_order
+from dagsched_env.problem import drawing
 from dagsched_env.problem.errors import FormatError, InvalidInstanceError
 
 __all__ = ["Instance"]
@@ -153,6 +154,10 @@ class Instance:
         label = f"{self.name!r}, " if self.name else ""
         sizes = f"tasks={self.n_tasks}, processors={self.n_processors}, edges={self.n_edges}"
         return f"Instance({label}{sizes})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return drawing.load_renderer().instance_html(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Instance._from_dict, (self._as_dict(),)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dagsched_env.problem import drawing
 from dagsched_env.problem.errors import FormatError, InvalidScheduleError
 from dagsched_env.problem.expected import expect
 from dagsched_env.problem.instance import Instance
@@ -258,9 +259,11 @@ class Schedule:
         call = 'schedule.plot("gantt.png", instance)'
         expect("path", path, (str, PathLike), call)
         expect("instance", instance, (Instance, NoneType), call)
-        from dagsched_env.pictures import save
+        return drawing.load_renderer().save(self, path, instance)
 
-        return save(self, path, instance)
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return drawing.load_renderer().schedule_html(self)
 
 
 KINDS = {

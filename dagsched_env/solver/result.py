@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from dagsched_env.pictures.labels import one_line
+from dagsched_env.pictures.notebook import facts, schedule_html
 from dagsched_env.problem.schedule import Schedule
 
 __all__ = ["OPTIMALITY_TOLERANCE", "Callback", "Finding", "SolveResult"]
@@ -54,6 +56,18 @@ class SolveResult:
     def optimal(self) -> bool:
         """No schedule is shorter, by more than 1e-7 of the makespan: proved."""
         return self.lower_bound >= self.makespan * (1.0 - OPTIMALITY_TOLERANCE)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        entries = {
+            "makespan": f"{self.makespan:.6g}",
+            "lower bound": f"{self.lower_bound:.6g}",
+            "gap": f"{self.gap:.1%}",
+            "proof": "optimal" if self.optimal else "none: a shorter schedule may exist",
+            "found by": one_line(self.found_by),
+            "ended": f"{self.stopped_by}, after {self.elapsed_s:.3g} s",
+        }
+        return facts("Solution", entries) + schedule_html(self.schedule)
 
 
 Callback = Callable[[Finding, float], None]

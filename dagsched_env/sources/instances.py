@@ -1,5 +1,7 @@
 """Where the problems of an environment come from, and the padded sizes that hold all of them."""
 
+import errno
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -173,13 +175,40 @@ def _resolve_one(value: Any, place: str, read: _Read) -> Draw:
     if not isinstance(value, str | Path):
         return InstanceList([as_instance(value, place)])
     if isinstance(value, str) and names_function(value):
-        return plugins.load_from_here(value)
+        return _function(value)
     from dagsched_env.io import read_problems
 
     path, options = specs.parse_file(str(value))
-    problems = read_problems([path], options)
+    try:
+        problems = read_problems([path], options)
+    except FileNotFoundError as error:
+        question = _did_you_mean(path) if error.filename == path else ""
+        if not question:
+            raise
+        text = f"{os.strerror(errno.ENOENT)}; {question.rstrip()}"
+        raise FileNotFoundError(errno.ENOENT, text, path) from None
     read.setdefault(options, []).extend(problems)
     return InstanceList([problem.instance for problem in problems])
+
+
+def _function(spec: str) -> Draw:
+    """The function of ``module:function``; where there is no such module, the kinds of SPECs."""
+    try:
+        return plugins.load_from_here(spec)
+    except DAGSchedError as error:
+        module = spec.partition(":")[0]
+        missing = error.__cause__
+        if isinstance(missing, ModuleNotFoundError) and f"{module}.".startswith(f"{missing.name}."):
+            raise DAGSchedError(
+                f"{spec}: there is no module {missing.name!r}: {_did_you_mean(spec)}{specs.KINDS}"
+            ) from None
+        raise
+
+
+def _did_you_mean(spec: str) -> str:
+    from dagsched_env.suites import SUITES
+
+    return specs.did_you_mean(spec, [f"{SUITE_PREFIX}{name}" for name in SUITES])
 
 
 def _joined(members: list[Draw]) -> Draw:

@@ -37,8 +37,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULT_PLATFORM",
+    "KINDS",
     "PREFIX",
     "Parameter",
+    "did_you_mean",
     "factory",
     "family_names",
     "file_spec",
@@ -54,6 +56,10 @@ __all__ = [
 ]
 
 PREFIX = "family:"
+KINDS = (
+    "A SPEC is a file or folder, family:NAME?parameter=value, suite:NAME, a recorded trace, or "
+    "module:function"
+)
 DEFAULT_PLATFORM = "unrelated"
 
 MOST_VALUES = 10_000
@@ -90,6 +96,8 @@ def parse_file(spec: str) -> "tuple[str, MachineOptions]":
     path, mark, query = spec.rpartition("?")
     if not mark or Path(spec).exists():
         return spec, MachineOptions()
+    if ":" in path and not Path(path).exists():
+        raise DAGSchedError(f"{spec}: there is no file {path!r}: {did_you_mean(path)}{KINDS}")
     kinds = {plain(name): hint for name, hint in get_type_hints(MachineOptions).items()}
     values: dict[str, Any] = {}
     try:
@@ -115,6 +123,19 @@ def files_of(spec: str) -> list[str]:
         return []
     path, options = parse_file(spec)
     return [path] if options.machines is None else [path, options.machines]
+
+
+def did_you_mean(spec: str, others: Iterable[str] = ()) -> str:
+    """``did you mean 'family:fft'? ``, or nothing, for a SPEC that names nothing.
+
+    Args:
+        spec: such as ``famly:fft``, or ``fft`` without its prefix.
+        others: SPECs that there are besides families.
+    """
+    known = [*(f"{PREFIX}{name}" for name in family_names()), *others]
+    meant = {name.rpartition(":")[2]: name for name in known} | {name: name for name in known}
+    close = difflib.get_close_matches(spec.lower(), meant, n=1)
+    return f"did you mean {meant[close[0]]!r}? " if close else ""
 
 
 def file_spec(path: str, options: "MachineOptions") -> str:

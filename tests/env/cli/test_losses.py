@@ -50,9 +50,9 @@ def problem(tmp_path, monkeypatch):
 def test_a_file_that_is_read_is_not_written(problem, capsys, command):
     (problem / "tasks.csv").write_text("task,time\na,1\nb,2\n")
     (problem / "edges.csv").write_text("source,target\na,b\n")
-    assert main(["convert", "graph.json", "trio.csv"]) == 0
-    (problem / "trio.csv").rename(problem / "trio")
-    assert main(["convert", "graph.json", "whole.csv"]) == 0
+    for folder in ("trio", "whole"):
+        assert main(["convert", "graph.json", folder, "--to", "csv"]) == 0
+    (problem / "whole").rename(problem / "whole.csv")
     (problem / "link").symlink_to("graph.json")
     (problem / "linked").mkdir()
     (problem / "linked" / "graph.json").symlink_to(problem / "graph.json")

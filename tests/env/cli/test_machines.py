@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from dagsched_env import io
 from dagsched_env.cli import main
 from dagsched_env.cli.machines import MachineFlags as MachineOptions
-from dagsched_env.cli.machines import read_problem
+from dagsched_env.cli.machines import assumptions_on_stderr, read_problem
+from dagsched_env.environment.env import DAGSchedEnv
 from dagsched_env.io.machine_options import KINDS
 from dagsched_env.problem.errors import DAGSchedError, MachinesAssumedWarning
 from dagsched_env.problem.platforms import (
@@ -248,6 +249,31 @@ def test_a_machine_file_without_bandwidth(capsys, tmp_path, machine_file):
     path = tmp_path / "g.dot"  # nothing to transfer
     path.write_text("digraph { 4 [Weight=1]; b [Weight=2]; 4 -> b }")
     assert run(capsys, "info", path, "--machines", machine_file)[1] == []
+
+
+def test_doubtful_units_are_a_loud_line_with_the_mend(capsys, machine_file):
+    _, (assumed, loud) = run(capsys, "schedule", "montage", "--speeds", "1,2")
+    assert assumed.endswith("CCR 1.68e+06); change it with --bandwidth, --ccr")
+    assert loud == (
+        "dagsched: WARNING: montage: a transfer takes 1.7e+06 times as long as a task (CCR), so "
+        "that hardly any pays; if data is in bytes, write --bandwidth 1Gbit/s or --ccr 1"
+    )
+    machines = ["--speeds", "1,2", "--bandwidth"]
+    files = ["compare", "montage", "soykb", "blast", "--schedulers", "heft"]
+    (loud,) = run(capsys, *files, *machines, 1)[1]
+    assert loud.startswith("dagsched: WARNING: montage and 1 more: a transfer takes 1.7e+06 times")
+    assert run(capsys, *files, *machines, "1Gbit/s")[1] == []
+    assert run(capsys, *files, *machines, 125e6)[1] == []
+    record = json.loads(machine_file.read_text()) | {"bandwidth": 1, "links": [], "eligible": {}}
+    machine_file.write_text(json.dumps(record))
+    (loud,) = run(capsys, "info", "montage", "--machines", machine_file)[1]
+    assert loud.endswith('write "bandwidth": "1Gbit/s" in the machine file or --ccr 1')
+    with assumptions_on_stderr("aerl"):
+        DAGSchedEnv("montage?speeds=1,2&bandwidth=1")
+    assert capsys.readouterr().err == (
+        "aerl: WARNING: montage: a transfer takes 1.7e+06 times as long as a task (CCR), so that "
+        "hardly any pays; if data is in bytes, write --bandwidth 1Gbit/s or --ccr 1\n"
+    )
 
 
 def test_a_machine_file_can_be_a_pipe(capsys, machine_file):

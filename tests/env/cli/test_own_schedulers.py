@@ -78,8 +78,9 @@ def test_what_goes_wrong_in_a_function_is_one_line_with_its_place(
     name, option = command
     code, _, err = run(capsys, name, "pair.json", option, "mine_for_tests:fails")
     assert code == 2
+    problem = "pair.json" if name == "compare" else "pair"
     assert err.startswith(
-        "dagsched: error: mine_for_tests:fails on pair raised ValueError: kaboom ("
+        f"dagsched: error: mine_for_tests:fails on {problem} raised ValueError: kaboom ("
     )
     assert err.endswith("mine_for_tests.py, line 20)\n")
     code, _, err = run(capsys, name, "pair.json", option, "mine_for_tests:early")
@@ -125,7 +126,7 @@ def test_files_with_schedulers_of_all_kinds(capsys: pytest.CaptureFixture[str]) 
     assert rows["mine_for_tests:other"] == rows["cpop"]
     with open("all.csv", encoding="utf-8") as stream:
         instances = [row["instance"] for row in csv.DictReader(stream)]
-    assert instances[::5] == ["pair", io.load("montage", platform=io.RandomPlatform()).name]
+    assert instances[::5] == ["pair.json", "montage"]
     assert out[-1] == "wrote all.html"
     page = Path("all.html").read_text(encoding="utf-8")
     facts, _ = page.split("</dl>")
@@ -133,6 +134,31 @@ def test_files_with_schedulers_of_all_kinds(capsys: pytest.CaptureFixture[str]) 
         assert fact in facts
     assert f"<dd>dagsched compare {' '.join(arguments)}</dd>" in page
     assert page.count("data-scheduler=") == 2 * 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        (["sizes"], ["a-10.json", "a-100.json"]),
+        (["sizes", "pair.json"], ["a-10.json", "a-100.json", "pair.json"]),
+        (["sizes/a-10.json", "a-10.json"], ["sizes/a-10.json", "a-10.json"]),
+        (["pair.json", "pair.json"], ["pair.json #0", "pair.json #1"]),
+    ],
+)
+def test_tables_show_the_names_of_the_files(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], names: list[str]
+) -> None:
+    """Not those that the files hold, which are often all the same."""
+    Path("sizes").mkdir()
+    for path in ("sizes/a-10.json", "sizes/a-100.json", "a-10.json"):
+        shutil.copy("pair.json", path)
+    tables = ["--csv", "names.csv", "--html", "names.html"]
+    code, _, _ = run(capsys, "compare", *arguments, "--schedulers", "heft", *tables)
+    assert code == 0
+    with open("names.csv", encoding="utf-8") as stream:
+        assert [row["instance"] for row in csv.DictReader(stream)] == names
+    page = Path("names.html").read_text(encoding="utf-8")
+    assert re.findall('<span title="([^"]+)">[^<]+[.]json', page) == names
 
 
 def test_files_and_folders_on_machines_of_choice(capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,12 +37,26 @@ def test_every_other_command_reads_them(capsys: pytest.CaptureFixture[str]) -> N
     for command in (
         ["info", "tasks.csv", *MACHINES],
         ["compare", ".", *MACHINES, "--scheduler", "heft", "cpop"],
-        ["convert", "tasks.csv", "saved.csv", *MACHINES],
-        ["info", "saved.csv"],
+        ["convert", "tasks.csv", "saved", "--to", "csv", *MACHINES],
+        ["info", "saved"],
     ):
         assert main(command) == 0
     assert capsys.readouterr().err == ""
-    assert io.load("saved.csv").n_processors == 8
+    assert io.load("saved").n_processors == 8
+
+
+def test_a_single_file_of_csv_is_not_written(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in (
+        ["convert", "tasks.csv", "out.csv", *MACHINES],
+        ["convert", "tasks.csv", "out.csv", "--to", "csv", *MACHINES],
+        ["generate", "--out", "out.csv"],
+    ):
+        assert main(command) == 2
+        assert capsys.readouterr().err.startswith(
+            "dagsched: error: out.csv: an instance as CSV is a folder of tables, no single file: "
+            "name a folder, as in dagsched convert IN FOLDER --to csv"
+        )
+        assert not Path("out.csv").exists()
 
 
 def test_machines_that_are_not_named_are_said(capsys: pytest.CaptureFixture[str]) -> None:

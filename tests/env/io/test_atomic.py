@@ -172,13 +172,13 @@ def test_a_link_to_a_directory_of_something_else_changes_nothing(tmp_path: Path)
 def test_a_command_writes_through_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write_text("one.json", Instance([[1.0]], [], []).to_json())
-    assert main(["convert", "one.json", "real.csv"]) == 0
-    (tmp_path / "link.csv").symlink_to("real.csv")
-    (tmp_path / "dangling.csv").symlink_to("missing/real.csv")
-    assert main(["convert", "one.json", "link.csv"]) == 0
-    assert main(["convert", "one.json", "dangling.csv"]) == 2
-    assert sorted(os.listdir(tmp_path)) == ["dangling.csv", "link.csv", "one.json", "real.csv"]
-    assert (tmp_path / "link.csv").is_symlink()
+    assert main(["convert", "one.json", "real", "--to", "csv"]) == 0
+    (tmp_path / "link").symlink_to("real")
+    (tmp_path / "dangling").symlink_to("missing/real")
+    assert main(["convert", "one.json", "link", "--to", "csv"]) == 0
+    assert main(["convert", "one.json", "dangling", "--to", "csv"]) == 2
+    assert sorted(os.listdir(tmp_path)) == ["dangling", "link", "one.json", "real"]
+    assert (tmp_path / "link").is_symlink()
 
 
 # -- full disks ----------------------------------------------------------------------------------

@@ -104,8 +104,8 @@ def test_what_is_written_of_such_a_machine_is_read_back(
     instance = Instance(
         [[1], [2]], [(0, 1)], [3], inv_bandwidth=[[rate]], processor_names=[time], name="task"
     )
-    io.save(instance, tmp_path / "saved.csv")
-    assert io.load(tmp_path / "saved.csv") == instance
+    io.save(instance, tmp_path / "saved", format="csv")
+    assert io.load(tmp_path / "saved") == instance
 
 
 # -- how the tables are written ----------------------------------------------------------------

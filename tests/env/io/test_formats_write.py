@@ -63,12 +63,17 @@ def instance():
 
 
 def target(folder, format):
-    return folder / f"saved{io.FORMATS[format].suffixes[0]}"
+    """By its suffix of the format, but for CSV, which is a folder."""
+    return folder / ("saved" if format == "csv" else f"saved{io.FORMATS[format].suffixes[0]}")
+
+
+def put(instance, folder, format, schedule=None):
+    named = "csv" if format == "csv" else None
+    io.save(instance, target(folder, format), format=named, schedule=schedule)
 
 
 def save(instance, folder, format):
-    schedule = heft(instance) if io.FORMATS[format].schedule != "none" else None
-    io.save(instance, target(folder, format), schedule=schedule)
+    put(instance, folder, format, heft(instance) if io.FORMATS[format].schedule != "none" else None)
 
 
 # -- round trips -------------------------------------------------------------------------------
@@ -81,7 +86,7 @@ def test_round_trip_is_exact(format, tmp_path_factory):
 
     @given(named_instances(st.text(max_size=5) if refused is None else plain(refused)))
     def check(instance):
-        io.save(instance, target(folder, format))
+        put(instance, folder, format)
         again = io.load(target(folder, format))
         assert again == instance
         assert again.fingerprint == instance.fingerprint
@@ -129,7 +134,7 @@ def test_extreme_numbers_survive(tmp_path, format):
         inv_bandwidth=[[0, 5e-324], [1e100, 0]],
         latency=[[0, 1e250], [2.5e-310, 0]],
     )
-    io.save(instance, target(tmp_path, format))
+    put(instance, tmp_path, format)
     assert io.load(target(tmp_path, format)) == instance
 
 
@@ -146,7 +151,7 @@ def test_saving_again_replaces(tmp_path, instance):
     for format in EXACT:
         save(instance, tmp_path, format)
         smaller = Instance([[1.0]], [], [])
-        io.save(smaller, target(tmp_path, format))
+        put(smaller, tmp_path, format)
         assert io.load(target(tmp_path, format)) == smaller
     assert len(os.listdir(tmp_path)) == len(EXACT)
 
@@ -229,8 +234,8 @@ def test_chrome_trace_of_the_published_schedule(topcuoglu, tmp_path):
 
 
 def test_csv_tables(topcuoglu, tmp_path):
-    io.save(topcuoglu, tmp_path / "a.csv", schedule=heft(topcuoglu))
-    tables = {path.name: path.read_text().splitlines() for path in (tmp_path / "a.csv").iterdir()}
+    io.save(topcuoglu, tmp_path / "a", format="csv", schedule=heft(topcuoglu))
+    tables = {path.name: path.read_text().splitlines() for path in (tmp_path / "a").iterdir()}
     assert sorted(tables) == [
         "bandwidth.csv",
         "communication.csv",
@@ -256,7 +261,7 @@ def test_names_that_a_format_cannot_carry_are_refused(tmp_path, format, name):
     ]
     for instance in wrong:
         with pytest.raises(DAGSchedError, match="cannot carry the name"):
-            io.save(instance, target(tmp_path, format))
+            put(instance, tmp_path, format)
     assert os.listdir(tmp_path) == []
 
 
@@ -264,7 +269,7 @@ def test_dot_refuses_backslashes_and_csv_an_empty_label(tmp_path):
     with pytest.raises(DAGSchedError, match="DOT cannot carry the name"):
         io.save(Instance([[1.0]], [], [], task_names=["\\"]), tmp_path / "a.dot")
     with pytest.raises(DAGSchedError, match="empty name"):
-        io.save(Instance([[1.0]], [], [], name=""), tmp_path / "a.csv")
+        io.save(Instance([[1.0]], [], [], name=""), tmp_path / "a", format="csv")
     assert os.listdir(tmp_path) == []
 
 
@@ -298,6 +303,8 @@ def test_a_schedule_is_written_where_it_has_a_place(tmp_path, instance):
         ("a.xyz", None, "unknown suffix: name a format of"),
         ("a.json", "yaml", "no format 'yaml': there are chrome_trace, csv, dot, graphml, json"),
         ("a.json", "fjsp", "flexible job shop is only read"),
+        ("a.csv", None, r"a\.csv: an instance as CSV is a folder of tables, .* --to csv"),
+        ("a.CSV", "csv", 'no single file: name a folder, .* format="csv"'),
     ],
 )
 def test_formats_that_are_not_written(tmp_path, instance, name, format, message):
@@ -355,7 +362,7 @@ def test_a_directory_survives_when_its_replacement_cannot_take_its_place(
     monkeypatch.setattr(os, "rename", fail_the_second)
     with pytest.raises(OSError, match="broken disk") as caught:
         save(Instance([[1.0]], [], []), tmp_path, "csv")
-    assert caught.value.filename == str(tmp_path / "saved.csv")
+    assert caught.value.filename == str(tmp_path / "saved")
     assert len(calls) == 3
     assert snapshot(tmp_path) == before
 
@@ -364,10 +371,16 @@ def test_a_directory_of_something_else_is_left_alone(tmp_path, instance):
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(DAGSchedError, match=r"holds 'notes.txt' too"):
         io.save(instance, tmp_path, format="csv")
-    (tmp_path / "a.csv").write_text("a table")
+    (tmp_path / "a").write_text("a table")
     with pytest.raises(DAGSchedError, match="not a directory"):
-        io.save(instance, tmp_path / "a.csv")
-    assert sorted(os.listdir(tmp_path)) == ["a.csv", "notes.txt"]
+        io.save(instance, tmp_path / "a", format="csv")
+    assert sorted(os.listdir(tmp_path)) == ["a", "notes.txt"]
+
+
+def test_a_directory_with_the_suffix_of_a_file_is_still_read(tmp_path, instance):
+    save(instance, tmp_path, "csv")
+    (tmp_path / "saved").rename(tmp_path / "old.csv")
+    assert io.load(tmp_path / "old.csv") == instance
 
 
 KILLED = """
@@ -384,14 +397,14 @@ def killing(descriptor):
     calls.append(descriptor)
     os.kill(os.getpid(), signal.SIGKILL)
 os.fsync = killing
-io.save(instance, sys.argv[1])
+io.save(instance, sys.argv[1], format=sys.argv[2])
 """
 
 
 @pytest.mark.parametrize("format", ["dot", "csv"])
 def test_a_killed_save_leaves_the_old_whole(tmp_path, instance, format):
     """One format of a single file and the one of a directory; the others share their code."""
-    io.save(instance, target(tmp_path, format))
-    command = [sys.executable, "-c", KILLED, str(target(tmp_path, format))]
+    put(instance, tmp_path, format)
+    command = [sys.executable, "-c", KILLED, str(target(tmp_path, format)), format]
     assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
     assert io.load(target(tmp_path, format)) == instance

@@ -113,9 +113,9 @@ def test_names_of_tasks_tell_their_kinds(eligible, restricted):
 
 
 def test_every_kind_in_the_legend_of_a_chart_can_be_restricted():
-    legend = colour_tasks(io.load("montage", platform=io.Platform([1, 1], 1))).legend
+    legend = colour_tasks(io.load("montage", platform=io.Platform([1, 1], 125e6))).legend
     assert "mProject" in legend
-    platform = io.Platform([1, 1], 1, eligible={kind: ["P1"] for kind in legend})
+    platform = io.Platform([1, 1], 125e6, eligible={kind: ["P1"] for kind in legend})
     comp = io.load("montage", platform=platform).comp
     assert np.isinf(comp[:, 0]).all()
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from dagsched_env import io
-from dagsched_env.problem.errors import DAGSchedError, MachinesAssumedWarning
+from dagsched_env.environment.env import DAGSchedEnv
+from dagsched_env.problem.errors import DAGSchedError, DoubtfulUnitsWarning, MachinesAssumedWarning
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.platforms import Platform, RandomPlatform
 from helpers import TESTS
@@ -79,6 +80,53 @@ def test_load_says_that_a_machine_file_has_no_bandwidth(folder: Path) -> None:
     path.write_text(path.read_text().replace('"processors"', '"bandwidth": 1, "processors"'))
     options = io.MachineOptions(machines=str(path))
     assert io.load(GRAPH, platform=options).n_processors == 2
+
+
+SMALL_DATA = "blast"
+"""Its CCR is below 1 even where bytes meet a bandwidth of 1."""
+
+
+@pytest.mark.parametrize("name", io.BUNDLED)
+def test_bytes_against_a_bandwidth_of_1_are_doubted(name: str) -> None:
+    told = io.MachineOptions(speeds="1,2", bandwidth=1)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        io.load(name, platform=told)
+    if name == SMALL_DATA:
+        assert not caught
+        return
+    (warning,) = caught
+    assert (warning.category, warning.filename) == (DoubtfulUnitsWarning, __file__)
+    assert str(warning.message).startswith(f"{name}: a transfer takes ")
+    assert str(warning.message).endswith("if data is in bytes, say bandwidth 1Gbit/s or ccr 1")
+    for mend in ({"bandwidth": "1Gbit/s"}, {"bandwidth": 125e6}, {"ccr": 1}):
+        io.load(name, platform=io.MachineOptions(speeds="1,2", **mend))  # type: ignore[arg-type]
+
+
+def test_doubtful_units_of_machine_files_platforms_and_specs(folder: Path) -> None:
+    path = folder / "cluster.json"
+    mend = '"bandwidth": "1Gbit/s" in the machine file'
+    options = io.MachineOptions(machines=str(path))
+    with (
+        pytest.warns(DoubtfulUnitsWarning, match=f"say {mend} or ccr 1$"),
+        pytest.warns(MachinesAssumedWarning, match="describes no processors"),
+    ):
+        io.load("montage", platform=options)
+    with pytest.warns(DoubtfulUnitsWarning, match=f"say {mend}$"):
+        io.load("montage", platform=io.load_machines(path))
+    with pytest.warns(DoubtfulUnitsWarning, match=r"say bandwidth 125e6$"):
+        io.load("montage", platform=Platform([1, 2], 1))
+    with pytest.warns(DoubtfulUnitsWarning, match="say bandwidth 1Gbit/s or ccr 1$"):
+        DAGSchedEnv("montage?speeds=1,2&bandwidth=1")
+    (folder / "m.json").write_bytes(io.bundled("montage").read_bytes())
+    with pytest.warns(DoubtfulUnitsWarning, match=r"m\.json: a transfer"):
+        io.load_folder(folder, platform=Platform([1, 2], 1))
+
+
+def test_a_ccr_that_somebody_asks_for_is_not_doubted() -> None:
+    io.load("montage", platform=io.MachineOptions(speeds="1,2", ccr=5000))
+    io.load("montage", platform=io.MachineOptions(speeds="1,2", bandwidth="1bit/s"))
+    io.load("montage", platform=RandomPlatform(ccr=5000))
 
 
 def test_files_with_their_own_processors_are_no_reason_to_warn(folder: Path) -> None:

@@ -46,15 +46,15 @@ def texts(folder: Path) -> list[str]:
 
 
 def test_names_that_look_like_formulas_are_read_back_exactly(tmp_path: Path) -> None:
-    io.save(problem(), tmp_path / "a.csv", schedule=heft(problem()))
-    assert io.load(tmp_path / "a.csv") == problem()
-    assert any(cell.startswith(BEGINNINGS) for cell in texts(tmp_path / "a.csv"))
+    io.save(problem(), tmp_path / "a", format="csv", schedule=heft(problem()))
+    assert io.load(tmp_path / "a") == problem()
+    assert any(cell.startswith(BEGINNINGS) for cell in texts(tmp_path / "a"))
 
 
 def test_safe_tables_have_no_formulas(tmp_path: Path) -> None:
-    io.save(problem(), tmp_path / "a.csv", schedule=heft(problem()), safe=True)
-    assert not any(cell.startswith(BEGINNINGS) for cell in texts(tmp_path / "a.csv"))
-    again = io.load(tmp_path / "a.csv")
+    io.save(problem(), tmp_path / "a", format="csv", schedule=heft(problem()), safe=True)
+    assert not any(cell.startswith(BEGINNINGS) for cell in texts(tmp_path / "a"))
+    again = io.load(tmp_path / "a")
     assert again.task_names == tuple(map(quoted, FORMULAS))
     assert again.fingerprint == problem().fingerprint
 
@@ -64,14 +64,14 @@ def test_a_file_does_not_begin_with_a_mark_that_readers_drop(tmp_path: Path, nam
     """The label is the first cell of a table; names elsewhere are exact."""
     labelled = Instance([[1.0]], [], [], name=name)
     with pytest.raises(DAGSchedError, match="begins with a byte order mark: rename it"):
-        io.save(labelled, tmp_path / "a.csv")
-    assert not (tmp_path / "a.csv").exists()
-    io.save(labelled, tmp_path / "a.csv", safe=True)
-    assert io.load(tmp_path / "a.csv").name == f"'{name}"
-    assert (tmp_path / "a.csv" / "computation.csv").read_text("utf-8").startswith("'")
+        io.save(labelled, tmp_path / "a", format="csv")
+    assert not (tmp_path / "a").exists()
+    io.save(labelled, tmp_path / "a", format="csv", safe=True)
+    assert io.load(tmp_path / "a").name == f"'{name}"
+    assert (tmp_path / "a" / "computation.csv").read_text("utf-8").startswith("'")
     elsewhere = Instance([[1.0]], [], [], task_names=[name], processor_names=[name])
-    io.save(elsewhere, tmp_path / "b.csv", schedule=heft(elsewhere))
-    assert io.load(tmp_path / "b.csv") == elsewhere
+    io.save(elsewhere, tmp_path / "b", format="csv", schedule=heft(elsewhere))
+    assert io.load(tmp_path / "b") == elsewhere
 
 
 @given(st.lists(st.text("=+-@';ab\ufeff", max_size=5), unique=True))
@@ -85,14 +85,15 @@ def test_safe_on_the_command_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     io.save(problem(), "a.json")
-    assert main(["convert", "a.json", "a.csv", "--safe"]) == 0
-    assert io.load("a.csv").task_names[0] == "'=1+1"
+    assert main(["convert", "a.json", "a", "--to", "csv", "--safe"]) == 0
+    assert io.load("a").task_names[0] == "'=1+1"
     assert main(["convert", "a.json", "a.dot", "--safe"]) == 2
     assert capsys.readouterr().err.startswith(
         "dagsched: error: a.dot: safe names are for CSV alone"
     )
-    assert main(["compare", "a.json", "--schedulers", "heft", "--csv", "t.csv", "--safe"]) == 0
-    assert f"\n'=1+1,{len(FORMULAS)},2,1,heft," in Path("t.csv").read_text(encoding="utf-8")
+    io.save(problem(), "=1+1.json")
+    assert main(["compare", "=1+1.json", "--schedulers", "heft", "--csv", "t.csv", "--safe"]) == 0
+    assert f"\n'=1+1.json,{len(FORMULAS)},2,1,heft," in Path("t.csv").read_text(encoding="utf-8")
     assert main(["compare", "a.json", "--schedulers", "heft", "--safe"]) == 2
     assert "--safe is for the table of --csv" in capsys.readouterr().err
 
@@ -108,10 +109,10 @@ def test_a_comparison_of_any_names_is_a_table() -> None:
 
 def test_a_name_that_is_too_long_to_be_read_back_is_not_written(tmp_path: Path) -> None:
     longest = csv.field_size_limit()
-    io.save(Instance([[1.0]], [], [], name="a" * longest), tmp_path / "a.csv")
-    assert io.load(tmp_path / "a.csv").name == "a" * longest
+    io.save(Instance([[1.0]], [], [], name="a" * longest), tmp_path / "a", format="csv")
+    assert io.load(tmp_path / "a").name == "a" * longest
     with pytest.raises(DAGSchedError, match=f"names of {longest} letters, one has {longest + 1}"):
-        io.save(Instance([[1.0]], [], [], name="a" * (longest + 1)), tmp_path / "b.csv")
+        io.save(Instance([[1.0]], [], [], name="a" * (longest + 1)), tmp_path / "b", format="csv")
 
 
 @pytest.mark.parametrize("format", ["csv", "dot", "graphml"])

@@ -165,6 +165,12 @@ def test_labels_are_short_and_printable(names: list[str]) -> None:
         ),
         (["stage_a_of_the_long_workflow", "stage_b_of_the_long_workflow"], ["a", "b"]),
         (["short", "short_1"], ["short", "short_1"]),
+        # Numbers stay whole at both ends.
+        (["a_long_workflow_p=0.1_x", "a_long_workflow_p=0.15_x"], ["0.1", "0.15"]),
+        (["a_long_workflow-10.json", "a_long_workflow-100.json"], ["10", "100"]),
+        (["a long workflow, 1,005 tasks", "a long workflow, 1,050 tasks"], ["1,005", "1,050"]),
+        (["1.5-of-a-long-workflow", "2.5-of-a-long-workflow"], ["1.5", "2.5"]),
+        (["a-long-workflow_1e-5", "a-long-workflow_1e-05"], ["1e-5", "1e-05"]),
         (["x" * 30], ["xxxxxxxxx…xxxxxxxxxx"]),
         (["GEMM(2,2,1)", "1.1", "1+1"], ["GEMM(2,2,1)", "1.1", "1+1"]),  # indices stay
         (["a" * 12 + c + "a" * 12 for c in "xyz"], [f"aaaaaaaa…{'a' * 8} #{i}" for i in range(3)]),

@@ -130,7 +130,6 @@ def test_a_function_by_its_module_and_name(tmp_path: Path, monkeypatch: pytest.M
     assert len({mixture(np.random.default_rng(i)).n_tasks for i in range(9)}) == 2
     for spec, message in (
         ("problems_of_mine:nothing", "cannot be loaded: AttributeError"),
-        ("nowhere_at_all:draw", "cannot be loaded: ModuleNotFoundError"),
         ("problems_of_mine:number", "is int: name a function"),
     ):
         with pytest.raises(DAGSchedError, match=f"{spec} {message}"):
@@ -193,3 +192,49 @@ def test_errors() -> None:
         DAGSchedEnv([TRACE, 3])  # type: ignore[list-item]
     with pytest.raises(DAGSchedError, match="has no max_tasks"):
         DAGSchedEnv([TRACE, lambda rng: single("x")])
+
+
+KINDS = (
+    "A SPEC is a file or folder, family:NAME.*, suite:NAME, a recorded trace, or module:function"
+)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("famly:fft", f"famly:fft: there is no module 'famly': did you mean 'family:fft'. {KINDS}"),
+        ("FAMILY:FFT", f"FAMILY:FFT: there is no module .*: did you mean 'family:fft'. {KINDS}"),
+        ("famly:fft?points=8", f"there is no file 'famly:fft': did you mean 'family:fft'. {KINDS}"),
+        ("suit:paper", f"there is no module 'suit': did you mean 'suite:paper'. {KINDS}"),
+        ("nowhere.at_all:fn", f"nowhere.at_all:fn: there is no module 'nowhere': {KINDS}"),
+        ("json:nothing", "json:nothing cannot be loaded: AttributeError: module 'json'"),
+    ],
+)
+def test_what_is_no_spec_is_told_what_a_spec_is(spec: str, message: str) -> None:
+    with pytest.raises(DAGSchedError, match=message):
+        DAGSchedEnv(spec)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("fft", "; did you mean 'family:fft'?"),
+        ("heldout", "; did you mean 'suite:heldout'?"),
+        ("montag", "; did you mean the bundled trace 'montage'?"),
+        ("no/where.json", ""),
+    ],
+)
+def test_a_file_that_is_not_there_may_be_another_spec(name: str, hint: str) -> None:
+    with pytest.raises(FileNotFoundError) as caught:
+        DAGSchedEnv(name)
+    assert caught.value.strerror == f"No such file or directory{hint}"
+    assert caught.value.filename == name
+
+
+def test_a_module_that_lacks_another_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lacks_another.py").write_text("import no_such_package")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DAGSchedError, match=r"cannot be loaded: .* 'no_such_package'"):
+        DAGSchedEnv("lacks_another:draw")
