@@ -28,7 +28,14 @@ from dagsched_env.problem.expected import expect
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.anytime import check_count
-from dagsched_env.solver import Best, Callback, improve, orders_only, run_list_schedulers
+from dagsched_env.solver import (
+    Best,
+    Callback,
+    improve,
+    orders_only,
+    prove_bounds,
+    run_list_schedulers,
+)
 
 __all__ = ["SolveResult", "solve"]
 
@@ -133,6 +140,7 @@ def solve(
     try:
         with interrupts():
             run_list_schedulers(best)
+            prove_bounds(best)
             # Where an order is all that is to be found, CP-SAT needs the time more.
             timed = anneal and simulations is None and budget_s is not None
             unaided = timed and orders_only(instance)

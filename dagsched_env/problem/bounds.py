@@ -96,34 +96,46 @@ def _reversed(g: InstanceArrays) -> InstanceArrays:
 
 
 def _weights(instance: Instance) -> list[Floats]:
-    """Weights of the processors to be tried: each processor alone, which bounds the tasks that run
-    only there; all equal, which gives the mean load; and weights fitted to all tasks."""
-    p = instance.n_processors
-    everywhere = np.ones(instance.n_tasks, dtype=np.bool_)
-    return [*np.eye(p), np.full(p, 1.0 / p), bounds.load_weights(instance.comp, everywhere)]
+    """Weights of the processors to be tried: each processor alone on which some tasks have to run;
+    all equal, which gives the mean load; and weights fitted to all tasks."""
+    comp, p = instance.comp, instance.n_processors
+    bound_to_one = comp[np.count_nonzero(np.isfinite(comp), axis=1) == 1]
+    fitted = bounds.load_weights(comp, np.ones(instance.n_tasks, dtype=np.bool_))
+    alone = np.eye(p)[np.unique(bound_to_one.argmin(axis=1))]
+    return [*alone, np.full(p, 1.0 / p), fitted]
 
 
 def _window(comp: Floats, head: Floats, tail: Floats, weights: list[Floats]) -> float:
     """The best ``widest_window`` over these weights, and over some fitted to the window's tasks."""
     widest = 0.0
     for candidate in weights:
-        work = bounds.weighted_work(comp, candidate)
-        bound, r, d = bounds.widest_window(work, head, tail)
+        bound, r, d = _widest(comp, head, tail, candidate)
         widest = max(widest, bound)
     for _ in range(WINDOW_ROUNDS):
         fitted = bounds.load_weights(comp, (head >= r) & (tail >= d))
-        bound, r, d = bounds.widest_window(bounds.weighted_work(comp, fitted), head, tail)
+        if np.array_equal(fitted, candidate):
+            break
+        candidate = fitted
+        bound, r, d = _widest(comp, head, tail, candidate)
         widest = max(widest, bound)
-    return float(widest)
+    return widest
+
+
+def _widest(
+    comp: Floats, head: Floats, tail: Floats, weights: Floats
+) -> tuple[float, float, float]:
+    """``widest_window`` of the tasks that have work under these weights."""
+    work = bounds.weighted_work(comp, weights)
+    busy = work > 0
+    return bounds.widest_window(work[busy], head[busy], tail[busy])
 
 
 def _crowd(cost: Floats, head: Floats, tail: Floats, p: int) -> float:
     """The bound over the costliest tasks, of all and of those with some least head or tail."""
-    best = 0.0
+    best, by_cost = 0.0, np.argsort(-cost, kind="stable")
     for times in (head, tail):
         for least in np.quantile(times, np.linspace(0.0, 1.0, THRESHOLDS), method="lower"):
-            chosen = np.flatnonzero(times >= least)
-            chosen = chosen[np.argsort(-cost[chosen], kind="stable")]
+            chosen = by_cost[times[by_cost] >= least]
             k = np.arange(1, (chosen.size - 1) // p + 1)
             if k.size:
                 total = np.concatenate([[0.0], np.cumsum(cost[chosen])])

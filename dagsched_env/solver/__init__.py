@@ -18,7 +18,7 @@ from dagsched_env.solver.lists import run_list_schedulers
 from dagsched_env.solver.proof import orders_only
 from dagsched_env.solver.race import RULES
 from dagsched_env.solver.result import Callback, Finding, SolveResult
-from dagsched_env.solver.solving import improve, load_for, load_kernels, solve
+from dagsched_env.solver.solving import improve, load_for, load_kernels, prove_bounds, solve
 
 __all__ = [
     "RULES",
@@ -30,6 +30,7 @@ __all__ = [
     "load_for",
     "load_kernels",
     "orders_only",
+    "prove_bounds",
     "run_list_schedulers",
     "solve",
 ]

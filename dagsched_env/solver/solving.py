@@ -19,10 +19,14 @@ from dagsched_env.solver.race import MANY
 from dagsched_env.solver.result import Callback, SolveResult
 from dagsched_env.solver.threads import race_in_threads
 
-__all__ = ["improve", "load_for", "load_kernels", "solve"]
+__all__ = ["improve", "load_for", "load_kernels", "prove_bounds", "solve"]
 
 QUICKLY_BOUNDED = 1000
 """Tasks times processors of a problem whose better bounds take a few milliseconds at most."""
+BOUND_S = 2.5e-7
+"""Most time of them for each choice of a processor for a task or an end of an edge (s)."""
+BOUNDS_SHARE = 0.2
+"""Most of the time that is left that they may be expected to take; usually it is half of that."""
 LOADING_MOVES = 10 * MANY * 3
 """Enough for all entrants of a race for three tasks."""
 
@@ -85,10 +89,23 @@ def solve(
     try:
         with interrupts():
             run_list_schedulers(best)
+            prove_bounds(best)
             improve(best, generator(seed).spawn(threads), moves, prove_too=max_evaluations is None)
     except KeyboardInterrupt:
         best.interrupt()
     return SolveResult(**best.summary())
+
+
+def prove_bounds(best: Best) -> None:
+    """Compute the lower bounds, if the time that is left affords them.
+
+    It does not depend on how long anything took before, so that a busy moment changes no bound.
+    """
+    instance = best.instance
+    size = instance.comp.size
+    choices = size * (1 + instance.n_edges / instance.n_tasks)
+    if size <= QUICKLY_BOUNDED or BOUND_S * choices <= BOUNDS_SHARE * best.left_s:
+        best.prove(lower_bounds(instance).best)
 
 
 def improve(
@@ -102,10 +119,7 @@ def improve(
         moves: of all races together; None = no limit but the time that is left.
         prove_too: where nothing limits the time, CP-SAT may follow the moves.
     """
-    instance = best.instance
-    promising = may_prove(instance, best.left_s)
-    if promising or instance.comp.size <= QUICKLY_BOUNDED:
-        best.prove(lower_bounds(instance).best)
+    promising = may_prove(best.instance, best.left_s)
     limited = best.left_s < math.inf
     of_each = None if moves is None else -(-moves // len(rngs))
     turns = CpSatTurns(best) if promising and limited else None

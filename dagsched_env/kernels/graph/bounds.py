@@ -18,6 +18,9 @@ MAX_THRESHOLDS = 64
 WEIGHT_STEPS = 60
 """Steps of the ascent in ``load_weights``."""
 
+FEW_KEYS = 32
+"""So many are sorted by insertion."""
+
 
 @kernel
 def critical_path_bound(g: InstanceArrays) -> float:
@@ -55,7 +58,10 @@ def heads(g: InstanceArrays) -> Floats:
     of directed acyclic graphs with communication delays", without duplicates of tasks).
     """
     n, p = g.comp.shape
+    alike = _links_alike(g)
     head = np.full((n, p), np.inf)
+    earliest, second = np.full(n, np.inf), np.full(n, np.inf)  # finish, over the processors
+    fastest = np.zeros(n, dtype=np.int64)
     for t in g.topo:
         first, last = g.pred_ptr[t], g.pred_ptr[t + 1]
         release = np.empty(last - first)
@@ -67,14 +73,37 @@ def heads(g: InstanceArrays) -> Floats:
             for e in range(first, last):
                 u = g.pred_task[e]
                 release[e - first], cost[e - first] = head[u, q], g.comp[u, q]
-                arrival = np.inf
-                for a in range(p):
-                    if a != q and g.comp[u, a] < np.inf:
-                        comm = communication(g, g.pred_data[e], a, q)
-                        arrival = min(arrival, head[u, a] + g.comp[u, a] + comm)
+                if alike:
+                    arrival = second[u] if fastest[u] == q else earliest[u]
+                    arrival += communication(g, g.pred_data[e], 0, p - 1)
+                else:
+                    arrival = np.inf
+                    for a in range(p):
+                        if a != q and g.comp[u, a] < np.inf:
+                            comm = communication(g, g.pred_data[e], a, q)
+                            arrival = min(arrival, head[u, a] + g.comp[u, a] + comm)
                 remote[e - first] = arrival
             head[t, q] = _earliest_join(release, cost, remote)
+            finish = head[t, q] + g.comp[t, q]
+            if finish < earliest[t]:
+                earliest[t], second[t], fastest[t] = finish, earliest[t], q
+            elif finish < second[t]:
+                second[t] = finish
     return head
+
+
+@kernel
+def _links_alike(g: InstanceArrays) -> bool:
+    """Whether a transfer takes the same time between any two processors."""
+    p = g.comp.shape[1]
+    for a in range(p):
+        for q in range(p):
+            if a != q and (
+                g.latency[a, q] != g.latency[0, p - 1]
+                or g.inv_bandwidth[a, q] != g.inv_bandwidth[0, p - 1]
+            ):
+                return False
+    return True
 
 
 @kernel
@@ -86,10 +115,16 @@ def _earliest_join(release: Floats, cost: Floats, remote: Floats) -> float:
     last transfer arrives earlier, so k is found by bisection.
     """
     count = release.shape[0]
-    by_remote = np.argsort(-remote)
-    by_release = np.argsort(release)
+    if count == 0:
+        return 0.0
+    last = np.argmax(remote)
+    alone = release[last] + cost[last]
+    if count == 1 or alone >= remote[last]:  # no choice, or nothing is gained by work there
+        return min(alone, remote[last])
+    by_remote, by_release = _ascending(-remote), _ascending(release)
     place = np.empty(count, dtype=np.int64)
-    place[by_remote] = np.arange(count)
+    for k in range(count):
+        place[by_remote[k]] = k
     low, high = 0, count  # the smallest k whose local work ends last
     while low < high:
         k = (low + high) // 2
@@ -101,6 +136,21 @@ def _earliest_join(release: Floats, cost: Floats, remote: Floats) -> float:
     if low > 0:
         join = min(join, remote[by_remote[low - 1]])
     return join
+
+
+@kernel
+def _ascending(key: Floats) -> Ints:
+    """As ``np.argsort``, which takes three times as long for few keys."""
+    if key.shape[0] > FEW_KEYS:
+        return np.argsort(key)
+    order = np.arange(key.shape[0])
+    for i in range(1, key.shape[0]):
+        k = i
+        while k > 0 and key[order[k - 1]] > key[i]:
+            order[k] = order[k - 1]
+            k -= 1
+        order[k] = i
+    return order
 
 
 @borrowing

@@ -48,6 +48,45 @@ def test_heads_and_tails_hold_in_a_schedule(instance):
     assert (tail[tasks, schedule.processor] <= left + slack).all()
 
 
+def slow_heads(instance):
+    """Inputs are produced on the processor or sent: the best k for that are the last to arrive."""
+    head = np.full(instance.comp.shape, INF)
+    for t in instance.arrays.topo:
+        for q in np.flatnonzero(np.isfinite(instance.comp[t])):
+            inputs = []
+            for (u, v), data in zip(instance.edges, instance.data, strict=True):
+                if v == t:
+                    sent = head[u] + instance.comp[u] + instance.latency[:, q]
+                    sent += data * instance.inv_bandwidth[:, q]
+                    inputs.append((min(np.delete(sent, q), default=INF), u))
+            inputs.sort(reverse=True)
+            head[t, q] = INF
+            for k in range(len(inputs) + 1):
+                end = 0.0
+                for release, u in sorted((head[u, q], u) for _, u in inputs[:k]):
+                    end = max(end, release) + instance.comp[u, q]
+                last = max((sent for sent, _ in inputs[k:]), default=0.0)
+                head[t, q] = min(head[t, q], max(end, last))
+    return head
+
+
+@given(instances())
+def test_heads_are_those_of_a_slow_reference(instance):
+    np.testing.assert_allclose(heads(instance), slow_heads(instance), rtol=1e-12)
+
+
+@pytest.mark.parametrize("unlike", [0.0, 1e-9])
+def test_heads_of_wide_joins_over_any_links(unlike):
+    """More inputs than are sorted by hand; links all alike, and one that differs a little."""
+    rng = np.random.default_rng(3)
+    comp = rng.uniform(1, 9, (60, 3))
+    edges = [(t, 20) for t in range(20)] + [(t, 59) for t in range(20, 59)]
+    speed = np.ones((3, 3))
+    speed[0, 2] += unlike
+    instance = Instance(comp, edges, rng.uniform(0, 60, len(edges)), inv_bandwidth=speed)
+    np.testing.assert_allclose(heads(instance), slow_heads(instance), rtol=1e-12)
+
+
 @given(instances())
 def test_slower_links_raise_no_path_bound(instance):
     slower = Instance(

@@ -15,11 +15,13 @@ from hypothesis import strategies as st
 
 from dagsched_env import exact
 from dagsched_env.generators import TopcuogluGenerator
+from dagsched_env.problem.bounds import lower_bounds
 from dagsched_env.problem.errors import DAGSchedError, InvalidScheduleError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.schedulers import CONSTRUCTIVE, annealing, best_of_portfolio
-from dagsched_env.solver import Finding, SolveResult, lists, solve
+from dagsched_env.solver import Finding, SolveResult, lists, solve, solving
 from dagsched_env.solver.best import Best
+from dagsched_env.sources import resolve_source
 from helpers import TESTS
 from helpers.oracles import GRAPHS, paper_instance
 from helpers.small_runs import problem
@@ -70,6 +72,46 @@ def test_it_is_shorter_than_annealing_with_as_many_moves() -> None:
         ours = solve(instance, seed=seed).makespan
         ratios.append(ours / annealing(instance, max_evaluations=200_000, seed=seed).makespan)
     assert np.mean(ratios) < 1.0
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "wfcommons?application=bwa&tasks=300&platform=identical&processors=16",
+        "wfcommons?application=montage&tasks=1000&platform=identical&processors=16",
+        "fork_join?phases=6&width=100&processors=16&ccr=5",
+        "job_shop?jobs=20&machines=15",
+    ],
+)
+def test_every_result_has_the_best_lower_bound(spec: str) -> None:
+    instance = resolve_source(f"family:{spec}")(np.random.default_rng(0))
+    known = lower_bounds(instance).best
+    assert known > 1.01 * instance.lower_bound
+    for limit in ({"budget_s": 0.8}, {"max_evaluations": 100}):
+        result = solve(instance, **limit)  # type: ignore[arg-type]
+        check(instance, result)
+        assert result.lower_bound >= known
+
+
+def test_a_bound_that_takes_too_much_of_the_budget_is_left_out() -> None:
+    instance = problem(1500, 16)
+    best = Best(instance, budget_s=0.05)
+    best.offer(CONSTRUCTIVE["heft"](instance), "heft")
+    solving.prove_bounds(best)
+    assert best.lower_bound == instance.lower_bound
+
+
+def test_a_schedule_at_the_bound_ends_the_solve() -> None:
+    """A fork, 400 tasks of 1 on four processors, a join; neither path nor load are the makespan."""
+    tasks = range(1, 401)
+    comp = np.repeat([[2.0], *[[1.0]] * 400, [3.0]], 4, axis=1)
+    edges = [*((0, t) for t in tasks), *((t, 401) for t in tasks)]
+    instance = Instance(comp, edges, np.zeros(800))
+    result = solve(instance, budget_s=2.0)
+    check(instance, result)
+    assert result.stopped_by == "optimal"
+    assert result.makespan == 105.0 > instance.lower_bound
+    assert result.elapsed_s < 1.0
 
 
 def test_a_small_problem_is_proved_optimal() -> None:
