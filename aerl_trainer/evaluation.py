@@ -13,7 +13,7 @@ from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.records import SAMPLES, EvaluationRow, Example
 from aerl_trainer.solver import solve
 from aerl_trainer.validator import greedy_schedule
-from dagsched_env.compare import compare, count_wins, mean_ratio, ratios
+from dagsched_env.compare import compare, count_wins, mean_error, mean_ratio, ratios
 from dagsched_env.instance import Instance
 from dagsched_env.kernels.arrays import Floats
 from dagsched_env.schedule import Schedule
@@ -81,7 +81,9 @@ def evaluate(
             scheduler=name,
             member=member,
             vs_heft=mean_ratio(values, heft),
+            heft_error=mean_error(values, heft),
             vs_portfolio=mean_ratio(values, portfolio),
+            portfolio_error=mean_error(values, portfolio),
             wins=wins,
             ties=ties,
             losses=losses,
