@@ -16,7 +16,7 @@ from dagsched_env.schedule import Schedule
 __all__ = ["Estimates"]
 
 RANK_STEP, COST_STEP = 0.3, 0.05
-"""Shares of each schedule in ranks and in costs to go; chosen in benchmarks/SEARCH_NOTES.md."""
+"""Shares of each schedule in ranks and in costs to go; chosen in docs/notes/search.md."""
 URGENCY_STEP, SLACK, DECAY = 0.05, 0.01, 0.97
 """Of ``learn_urgency``; the step is for one task, and falls with the root of their number."""
 
