@@ -26,7 +26,7 @@ line and goes into the file of ``--json``; a second call with this file makes th
 "One pass" takes the most probable action of every state. "Best of 32" is the best of it and 32
 samples: of the fast policy at its usual temperature, of networks at temperature 1; MaskablePPO
 samples none. A step is one of the gradient; of MaskablePPO one of the environment. Figures are
-means ± standard errors over the seeds.
+means ± standard errors over the seeds ± those over the graphs.
 """
 
 import argparse
@@ -328,34 +328,37 @@ VARIANTS: dict[str, Callable[[float, int], Trained]] = {
 }
 
 
-def judge(trained: Trained, sets: list[Unseen]) -> list[float | None]:
-    """The figures of ``COLUMNS``."""
-    figures: list[float | None] = []
+def judge(trained: Trained, sets: list[Unseen]) -> dict[str, list[float | None]]:
+    """The figures of ``COLUMNS``, and their standard errors over the graphs."""
+    ratios: list[Floats | None] = []
     for unseen in sets:
         one_pass = np.array([trained.one_pass(instance) for instance in unseen.instances])
-        figures.append(float(np.mean(one_pass / unseen.heft)))
+        ratios.append(one_pass / unseen.heft)
         if trained.best_of is None:
-            figures.append(None)
+            ratios.append(None)
         else:
             best = np.array([trained.best_of(instance) for instance in unseen.instances])
-            figures.append(float(np.mean(best / unseen.portfolio)))
-    return figures
+            ratios.append(best / unseen.portfolio)
+    return {
+        "figures": [None if r is None else float(r.mean()) for r in ratios],
+        "errors": [None if r is None else float(r.std(ddof=1) / len(r) ** 0.5) for r in ratios],
+    }
 
 
 def row(name: str, runs: list[dict[str, Any]]) -> str:
     """A line of the table: means over the runs of a variant."""
     steps = np.mean([run["steps"] for run in runs])
     figures = zip(*(run["figures"] for run in runs), strict=True)
-    return " | ".join([f"| `{name}`", f"{steps:.0f}", *map(cell, figures)]) + " |"
+    errors = zip(*(run["errors"] for run in runs), strict=True)
+    return " | ".join([f"| `{name}`", f"{steps:.0f}", *map(cell, figures, errors)]) + " |"
 
 
-def cell(values: tuple[float | None, ...]) -> str:
-    """Mean ± standard error."""
+def cell(values: tuple[float | None, ...], errors: tuple[float | None, ...]) -> str:
+    """Mean ± standard error over the seeds ± that over the graphs."""
     if None in values:
         return ""
-    if len(values) == 1:
-        return f"{values[0]:.4f}"
-    return f"{np.mean(values):.4f} ± {np.std(values, ddof=1) / np.sqrt(len(values)):.4f}"
+    seeds = f"{np.std(values, ddof=1) / np.sqrt(len(values)):.4f}" if len(values) > 1 else "-"
+    return f"{np.mean(values):.4f} ± {seeds} ± {np.mean(errors):.4f}"
 
 
 def main() -> None:
@@ -385,7 +388,7 @@ def main() -> None:
         run = next((run for run in runs if key.items() <= run.items()), None)
         if run is None:
             trained = VARIANTS[name](seconds, seed)
-            run = {**key, "steps": trained.steps, "figures": judge(trained, sets)}
+            run = {**key, "steps": trained.steps, **judge(trained, sets)}
             runs.append(run)
             if arguments.json is not None:
                 write_text(arguments.json, json.dumps(runs, indent=2) + "\n")

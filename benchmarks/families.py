@@ -134,8 +134,24 @@ def best_known(makespans: list[dict[str, list[float]]]) -> NDArray[np.float64]:
     return best
 
 
+def errors_over_problems(
+    makespans: list[dict[str, list[float]]], best: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Standard errors of the columns of the table, by the jackknife: some are ratios of sums."""
+
+    def without(i: int) -> NDArray[np.float64]:
+        rest = [{k: np.delete(v, i).tolist() for k, v in found.items()} for found in makespans]
+        rows = [list(summary(found, np.delete(best, i)).values()) for found in rest]
+        means: NDArray[np.float64] = np.mean(rows, axis=0)
+        return means
+
+    left_out = np.array([without(i) for i in range(len(best))])
+    errors: NDArray[np.float64] = np.sqrt(len(best) - 1) * left_out.std(axis=0)
+    return errors
+
+
 def show(runs: dict[str, dict[str, Any]]) -> None:
-    """A table in Markdown: mean ± standard error over the seeds."""
+    """A table in Markdown: mean ± standard error over the seeds ± that over the problems."""
     header: list[str] = []
     for family in ALL:
         makespans = [
@@ -150,9 +166,11 @@ def show(runs: dict[str, dict[str, Any]]) -> None:
             print("| family | seeds | " + " | ".join(header) + " |")
             print("|---|---:|" + "---:|" * len(header))
         values = np.array([list(row.values()) for row in rows])
-        error = values.std(axis=0, ddof=1) / len(rows) ** 0.5 if len(rows) > 1 else None
+        over_seeds = values.std(axis=0, ddof=1) / len(rows) ** 0.5 if len(rows) > 1 else None
+        over_problems = errors_over_problems(makespans, best)
         cells = [
-            f"{mean:.3f}" + ("" if error is None else f" ± {error[i]:.3f}")
+            f"{mean:.3f} ± {'-' if over_seeds is None else f'{over_seeds[i]:.3f}'}"
+            f" ± {over_problems[i]:.3f}"
             for i, mean in enumerate(values.mean(axis=0))
         ]
         print(f"| {family} | {len(rows)} | " + " | ".join(cells) + " |")

@@ -4,8 +4,9 @@
         [--least-processors 1] [--instances SPEC …] [--count 40] [--samples 32]
 
 CHECKPOINT is a run, a checkpoint in it, a file, or the name of a shipped policy, by default
-``default``. Of families that SPECs name, in place of a suite, ``--count`` graphs are drawn. The
-p-values are of the one-sided Wilcoxon signed-rank test on the logarithms of ratios.
+``default``. Of families that SPECs name, in place of a suite, ``--count`` graphs are drawn. Behind
+± are standard errors over the graphs. The p-values are of the one-sided Wilcoxon signed-rank test
+on the logarithms of ratios.
 """
 
 import argparse
@@ -16,6 +17,7 @@ from scipy.stats import wilcoxon
 from aerl_trainer.run.problems import listed
 from aerl_trainer.solving.loading import load_policy
 from dagsched_env import suites
+from dagsched_env.kernels.arrays import Floats
 from dagsched_env.schedulers import CONSTRUCTIVE, SCHEDULERS
 
 DRAWN = 20261124
@@ -46,16 +48,21 @@ def main() -> None:
     greedy = np.array([policy.schedule(instance).makespan for instance in instances])
     rng = np.random.default_rng(0)
     sampled = np.array([policy.best_of(i, k, rng).makespan for i in instances])
-    print(f"tasks  graphs  policy / HEFT  best of {k} / portfolio")
+    print(f"tasks  graphs    policy / HEFT  best of {k} / portfolio")
     for size in [*sorted(set(tasks.tolist())), None]:
         chosen = np.ones_like(tasks, dtype=bool) if size is None else tasks == size
-        one_pass = np.mean((greedy / rivals["heft"])[chosen])
-        best = np.mean((sampled / portfolio)[chosen])
-        print(f"{size or 'all':>5} {chosen.sum():7d} {one_pass:14.4f} {best:23.4f}")
+        one_pass = mean((greedy / rivals["heft"])[chosen])
+        best = mean((sampled / portfolio)[chosen])
+        print(f"{size or 'all':>5} {chosen.sum():7d} {one_pass:>16} {best:>23}")
     print("policy / scheduler, p")
     for name, values in sorted(rivals.items(), key=lambda item: -np.mean(greedy / item[1])):
         p = wilcoxon(np.log(greedy / values), zero_method="pratt", alternative="less").pvalue
         print(f"{name:16} {np.mean(greedy / values):8.4f} {p:8.1g}")
+
+
+def mean(ratios: Floats) -> str:
+    """With its standard error."""
+    return f"{ratios.mean():.4f} ± {ratios.std(ddof=1) / len(ratios) ** 0.5:.4f}"
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ ORDER = (
     *("epigenomics", "montage", "many_processors", "out_tree", "cholesky", "in_tree"),
 )
 """One pass of each adds most to those before it: where time is short, the last ones are not asked
-(benchmarks/LEARNING_NOTES.md, "Larger graphs of a family")."""
+(docs/notes/learning.md, "Larger graphs of a family")."""
 
 
 def shipped_names() -> tuple[str, ...]:

@@ -18,8 +18,12 @@ class EvaluationRow:
     """Which one it is, if ``scheduler`` names a choice."""
     vs_heft: float
     """Mean over instances of makespan / HEFT's makespan."""
+    heft_error: float
+    """Its standard error over the instances; 0 for one instance."""
     vs_portfolio: float
     """Mean over instances of makespan / the best constructive scheduler's makespan."""
+    portfolio_error: float
+    """Its standard error over the instances."""
     wins: int
     """Instances with a shorter schedule than HEFT's."""
     ties: int

@@ -13,7 +13,7 @@ from aerl_trainer.run.records import SAMPLES, EvaluationRow, Example
 from aerl_trainer.run.validator import greedy_schedule
 from aerl_trainer.solving.learned import Policy, Trained, evaluator_of
 from aerl_trainer.solving.solver import solve
-from dagsched_env.comparison.compare import compare, count_wins, mean_ratio, ratios
+from dagsched_env.comparison.compare import compare, count_wins, mean_error, mean_ratio, ratios
 from dagsched_env.kernels.arrays import Floats
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
@@ -81,7 +81,9 @@ def evaluate(
             scheduler=name,
             member=member,
             vs_heft=mean_ratio(values, heft),
+            heft_error=mean_error(values, heft),
             vs_portfolio=mean_ratio(values, portfolio),
+            portfolio_error=mean_error(values, portfolio),
             wins=wins,
             ties=ties,
             losses=losses,

@@ -29,7 +29,7 @@ from aerl_trainer.tree.tree import (
 from dagsched_env.kernels.jit import borrowing
 
 FREE_SHARE = 0.5
-"""Of the search, in which nothing is fixed: see benchmarks/SEARCH_NOTES.md."""
+"""Of the search, in which nothing is fixed: see docs/notes/search.md."""
 
 
 def depth_to_fix(progress: float, n_tasks: int, fix_every: int) -> int:

@@ -25,6 +25,7 @@ __all__ = [
     "count_wins",
     "format_pairwise",
     "format_table",
+    "mean_error",
     "mean_ratio",
     "merged",
     "ratio",
@@ -198,6 +199,12 @@ def ratios(values: Iterable[float], bases: Iterable[float]) -> list[float]:
 def mean_ratio(values: Iterable[float], bases: Iterable[float]) -> float:
     """Mean of the ``ratios``."""
     return _mean(ratios(values, bases))
+
+
+def mean_error(values: Iterable[float], bases: Iterable[float]) -> float:
+    """Standard error of ``mean_ratio``; 0 for a single pair."""
+    found = ratios(values, bases)
+    return float(np.std(found, ddof=1)) / math.sqrt(len(found)) if len(found) > 1 else 0.0
 
 
 def wilcoxon_p(ratios: Sequence[float]) -> float | None:

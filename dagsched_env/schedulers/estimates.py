@@ -14,7 +14,7 @@ from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
 RANK_STEP, COST_STEP = 0.3, 0.05
-"""Shares of each schedule in ranks and in costs to go; chosen in benchmarks/SEARCH_NOTES.md."""
+"""Shares of each schedule in ranks and in costs to go; chosen in docs/notes/search.md."""
 URGENCY_STEP, SLACK, DECAY = 0.05, 0.01, 0.97
 """Of ``learn_urgency``; the step is for one task, and falls with the root of their number."""
 

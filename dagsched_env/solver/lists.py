@@ -11,7 +11,7 @@ __all__ = ["run_list_schedulers"]
 FIRST = ("heft", "peft")
 """They take about as long as each other. HEFT always has the time."""
 NEXT = ("sufferage", "ppts", "etf", "min_min", "dls", "ipeft", "hcpt", "pets", "bil")
-"""Each adds most to the schedules of those before it, for its time (benchmarks/SEARCH_NOTES.md)."""
+"""Each adds most to the schedules of those before it, for its time (docs/notes/search.md)."""
 COSTS: dict[str, Callable[[int, int], float]] = {
     "min_min": lambda n, _: 2 + n / 400,
     "max_min": lambda n, _: 2 + n / 400,

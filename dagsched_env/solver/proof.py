@@ -2,7 +2,7 @@
 
 Whether CP-SAT proves an optimum depends most on the schedule that it begins with: on how far that
 is above the lower bound before the race, and on whether it is the optimum after it. So it has short
-turns between those of the race (benchmarks/SEARCH_NOTES.md, "Proofs between the turns").
+turns between those of the race (docs/notes/search.md, "Proofs between the turns").
 """
 
 import importlib.util
@@ -23,7 +23,7 @@ MOST_TASKS = 20
 """Problems with so few tasks are nearly always proved."""
 MOST_TASKS_IN_PLACE = 100
 """The same where each task can run on one processor only, as in a job shop: what is left to find is
-an order, which CP-SAT is good at (benchmarks/SEARCH_NOTES.md, "Job shops")."""
+an order, which CP-SAT is good at (docs/notes/search.md, "Job shops")."""
 CHOICE_S = 1.5e-4
 """Least time of a promising run of CP-SAT, for each choice of a processor for a task or an end of
 an edge (s)."""

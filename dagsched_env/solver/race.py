@@ -24,7 +24,7 @@ __all__ = ["RULES", "race"]
 RULES = MoveRules(
     pair_share=0.2, cluster_share=0.1, cost_bias=4.0, best_place=True, load_weight=8.0
 )
-"""What is best on average; chosen in benchmarks/SEARCH_NOTES.md."""
+"""What is best on average; chosen in docs/notes/search.md."""
 PLAIN = MoveRules(
     pair_share=0.2, cluster_share=0.1, cost_bias=1.0, best_place=False, load_weight=0.0
 )

@@ -24,8 +24,6 @@ DOCUMENTS = (
     "BENCHMARKS.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
-    "benchmarks/LEARNING_NOTES.md",
-    "benchmarks/SEARCH_NOTES.md",
     "examples/README.md",
     "examples/llvm_passes/README.md",
     "examples/tsp/README.md",

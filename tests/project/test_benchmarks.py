@@ -116,7 +116,7 @@ def test_the_benchmark_measures_both(tmp_path):
 
 def documented():
     """Script and options of every command for a benchmark in the documents."""
-    documents = [*BENCHMARKS.parent.glob("*.md"), *BENCHMARKS.glob("*.md")]
+    documents = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
     for document in documents:
         for command in re.findall(r"python benchmarks/(\w+\.py[^`|]*)`", document.read_text()):
             script, *words = command.split()
@@ -158,9 +158,27 @@ def test_variants_are_compared_and_an_interrupted_comparison_goes_on(tmp_path):
     assert runs[:2] == first
     made = [(run["seed"], run["variant"]) for run in runs]
     assert made == list(itertools.product(range(2), ("untrained", "imitation")))
-    rows = re.findall(r"^\| `(\w+)` \| (\d+) \|( [\d.]+ ± [\d.]+ \|){4}$", printed, re.MULTILINE)
+    means = r"( [\d.]+ ± [\d.]+ ± [\d.]+ \|){4}"
+    rows = re.findall(rf"^\| `(\w+)` \| (\d+) \|{means}$", printed, re.MULTILINE)
     assert [name for name, *_ in rows] == ["untrained", "imitation"]
     assert rows[0][1] == "0" != rows[1][1]
+
+
+def test_errors_over_the_problems_of_a_family(script):
+    """Of a mean of ratios the jackknife gives the usual one; what is closed is a ratio of sums."""
+    families, rng = script("families"), np.random.default_rng(0)
+    names = ["portfolio", "policy", "policy_sampled_32", "search_trained", "search_untrained"]
+    names += [f"solve_{kind}, {s:g} s" for kind in ("trained", "untrained") for s in (0.1, 1)]
+    seeds = [{name: (1 + rng.random(6)).tolist() for name in names} for _ in range(2)]
+    for found in seeds:
+        found["portfolio"] = [3.0 + i for i in range(6)]
+    best = np.ones(6)
+    errors = families.errors_over_problems(seeds, best)
+    columns = list(families.summary(seeds[0], best))
+    ratios = np.mean([np.divide(found["policy"], found["portfolio"]) for found in seeds], axis=0)
+    plain = ratios.std(ddof=1) / 6**0.5
+    assert errors[columns.index("policy")] == pytest.approx(plain)
+    assert 0 < errors[columns.index("policy closes")] != pytest.approx(plain)
 
 
 @pytest.mark.slow

@@ -28,7 +28,10 @@ from helpers.snippets import EXAMPLE, OUTPUT, blocks, run_here
 
 DOCS = ROOT / "docs"
 CONFIG: dict[str, Any] = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
-WITHOUT_SNIPPETS = {"algorithm.md", "decisions.md", "glossary.md", "api/index.md"}
+WITHOUT_SNIPPETS = {
+    *("algorithm.md", "decisions.md", "glossary.md", "api/index.md"),
+    *("notes/learning.md", "notes/search.md"),
+}
 ON_RAY = "scaling.md"
 PAGES = sorted(
     path.relative_to(DOCS).as_posix()
@@ -94,9 +97,10 @@ def test_the_navigation_of_the_api_names_what_users_may_use() -> None:
         ("algorithm.md", "../ARCHITECTURE.md", "ARCHITECTURE.md"),
         ("ARCHITECTURE.md", "docs/algorithm.md", "algorithm.md"),
         ("CONTRIBUTING.md", "README.md", "index.md"),
-        ("benchmarks/SEARCH_NOTES.md", "../docs/glossary.md#terms", "../glossary.md#terms"),
         ("index.md", "docs/guide/solving.md#job-shops", "guide/solving.md#job-shops"),
         ("index.md", "BENCHMARKS.md", "BENCHMARKS.md"),
+        ("examples/README.md", "../docs/glossary.md#terms", "../glossary.md#terms"),
+        ("notes/search.md", "../../BENCHMARKS.md", "../BENCHMARKS.md"),
         ("index.md", "https://example.org/a.md", "https://example.org/a.md"),
     ],
 )

@@ -29,9 +29,9 @@ MAX_DEFAULT = 80
 
 LEGEND = (
     '<p class="quiet">vs heft, vs portfolio: mean of makespan / HEFT’s makespan, or that of the '
-    "best classic scheduler of each instance; less than 1 is better. wins, ties, losses: against "
-    "HEFT. ms: mean wall time of an instance. Charts: where what was trained gains most and "
-    "least against HEFT, with one scale of time.</p>"
+    "best classic scheduler of each instance, ± standard error over the instances; less than 1 is "
+    "better. w/t/l: wins, ties and losses against HEFT. ms: mean wall time of an instance. Charts: "
+    "where what was trained gains most and least against HEFT, with one scale of time.</p>"
 )
 
 STYLE = """

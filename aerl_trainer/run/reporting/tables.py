@@ -10,16 +10,16 @@ from aerl_trainer.run.records import EvaluationRow
 
 __all__ = ["HEADINGS", "best_ratio", "cells", "print_table"]
 
-HEADINGS = ("scheduler", "vs heft", "vs portfolio", "wins", "ties", "losses", "ms")
+HEADINGS = ("scheduler", "vs heft", "vs portfolio", "w/t/l", "ms")
 
 
 def cells(row: EvaluationRow) -> tuple[str, ...]:
-    """The texts under ``HEADINGS``."""
+    """The texts under ``HEADINGS``; behind a mean its standard error over the instances."""
     return (
         row.scheduler if row.member is None else f"{row.scheduler}: {row.member}",
-        f"{row.vs_heft:.4f}",
-        f"{row.vs_portfolio:.4f}",
-        *(str(count) for count in (row.wins, row.ties, row.losses)),
+        f"{row.vs_heft:.4f} ±{row.heft_error:.3f}",
+        f"{row.vs_portfolio:.4f} ±{row.portfolio_error:.3f}",
+        f"{row.wins}/{row.ties}/{row.losses}",
         f"{row.ms:.3g}",
     )
 

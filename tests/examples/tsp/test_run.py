@@ -113,7 +113,7 @@ def test_a_stopped_run_goes_on_exactly(tmp_path, test, mode):
 
 
 @BOTH
-def test_a_killed_run_goes_on_from_its_last_checkpoint(tmp_path, test, mode, monkeypatch):
+def test_a_killed_training_goes_on_from_its_last_checkpoint(tmp_path, test, mode, monkeypatch):
     class KilledError(Exception):
         pass
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -358,7 +359,7 @@ def test_evaluation_table(trained: RunDirectory) -> None:
     heft, single, portfolio, greedy, sampled, network, *searches = rows
     assert (heft.ties, heft.vs_heft, heft.member) == (4, 1.0, None)
     assert single.member in CONSTRUCTIVE
-    assert portfolio.vs_portfolio == 1.0
+    assert (portfolio.vs_portfolio, portfolio.portfolio_error) == (1.0, 0.0)
     assert portfolio.vs_heft <= single.vs_heft <= 1.0
     assert sampled.vs_heft <= greedy.vs_heft
     by_network = [greedy_schedule(i, evaluator_of(policy), policy.config) for i in problems]
@@ -372,6 +373,7 @@ def test_evaluation_table(trained: RunDirectory) -> None:
             assert row.vs_portfolio <= 1.0
     searched = next(row for row in rows if row.scheduler == "search_trained")
     assert searched.vs_heft == evaluation.shown_vs_heft.mean()
+    assert searched.heft_error == pytest.approx(statistics.stdev(evaluation.shown_vs_heft) / 2)
 
 
 def test_examples_are_the_extremes_of_the_table(trained: RunDirectory) -> None:

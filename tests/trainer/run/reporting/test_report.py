@@ -92,8 +92,8 @@ def section(
     makers = dict(zip(makers, (heft, cpop, fastest_node), strict=True))
     schedules = {name: maker(instance) for name, maker in makers.items()}
     rows = [
-        EvaluationRow("heft", None, 1.0, 1.08, 0, 40, 0, 0.0712),
-        EvaluationRow("best_single", title, 0.98, 1.06, 30, 1, 9, 0.1),
+        EvaluationRow("heft", None, 1.0, 0.0, 1.08, 0.01, 0, 40, 0, 0.0712),
+        EvaluationRow("best_single", title, 0.98, 0.01, 1.06, 0.01, 30, 1, 9, 0.1),
     ]
     examples = [Example(f"{what} gain", instance, schedules) for what in ("largest", "smallest")]
     return Section(f"test {title}", rows, examples)

@@ -330,20 +330,20 @@ def test_progress_ends_when_the_run_fails() -> None:
 
 def test_table() -> None:
     rows = [
-        EvaluationRow("heft", None, 1.0, 1.0812, 0, 40, 0, 0.0712),
-        EvaluationRow("best_single", "peft", 0.98, 1.06, 30, 1, 9, 0.1),
-        EvaluationRow("search_trained", None, 0.87512, 0.95, 39, 1, 0, 31.23),
+        EvaluationRow("heft", None, 1.0, 0.0, 1.0812, 0.0123, 0, 40, 0, 0.0712),
+        EvaluationRow("best_single", "lookahead_heft", 0.98, 0.01, 1.06, 0.002, 30, 1, 9, 0.1),
+        EvaluationRow("search_trained", None, 0.87512, 0.0101, 0.95, 0.004, 39, 1, 0, 31.23),
     ]
     out = io.StringIO()
-    print_table(rows, "held-out set", console=Console(file=out, width=100))
+    print_table(rows, "held-out set", console=Console(file=out, width=80))
     text = out.getvalue()
     assert text.startswith("held-out set")
     assert "vs heft" in text
     cells = [re.split(r" {2,}", line.strip()) for line in text.splitlines()[3:]]
     assert cells == [
-        ["heft", "1.0000", "1.0812", "0", "40", "0", "0.0712"],
-        ["best_single: peft", "0.9800", "1.0600", "30", "1", "9", "0.1"],
-        ["search_trained", "0.8751", "0.9500", "39", "1", "0", "31.2"],
+        ["heft", "1.0000 ±0.000", "1.0812 ±0.012", "0/40/0", "0.0712"],
+        ["best_single: lookahead_heft", "0.9800 ±0.010", "1.0600 ±0.002", "30/1/9", "0.1"],
+        ["search_trained", "0.8751 ±0.010", "0.9500 ±0.004", "39/1/0", "31.2"],
     ]
 
 
