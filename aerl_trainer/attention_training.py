@@ -21,7 +21,7 @@ from aerl_trainer.observers import RunObserver, open_log
 from aerl_trainer.problems import Problems
 from aerl_trainer.records import SAMPLES, EvalReport, PolicyReport
 from aerl_trainer.reporting import RunDirectory
-from aerl_trainer.runtime.pool import LockstepPool
+from aerl_trainer.runtime.pool import no_pool
 from aerl_trainer.stored import stored
 from dagsched_env.compare import mean_ratio, summarise
 from dagsched_env.errors import DAGSchedError
@@ -71,7 +71,7 @@ class AttentionRun:
         if self._earlier_s is not None:  # before the settings: a resume that fails changes nothing
             log = stack.enter_context(open_log(directory, self.steps))
         directory.record(settings.to_dict(config))
-        observer = RunObserver(config, directory, LockstepPool(config).stats, log)
+        observer = RunObserver(config, directory, no_pool, log)
         self.observer = stack.enter_context(observer)
         for message in filter(None, [*messages, self.problems.summary]):
             self.observer.say(message)

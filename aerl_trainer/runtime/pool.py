@@ -16,7 +16,7 @@ from aerl_trainer.records import SearchJob, SearchReport
 from aerl_trainer.search.alone import search_alone
 from aerl_trainer.search.shared_tree import SharedTree
 
-__all__ = ["ClusterStats", "Finished", "LockstepPool", "PoolStats", "SearchPool"]
+__all__ = ["ClusterStats", "Finished", "LockstepPool", "PoolStats", "SearchPool", "no_pool"]
 
 
 class Finished(NamedTuple):
@@ -66,6 +66,11 @@ class PoolStats(NamedTuple):
     """None where all of it is on this machine."""
 
 
+def no_pool() -> PoolStats:
+    """Totals of a run without search jobs, which has no pool."""
+    return PoolStats(0, "none", InferenceTotals.zero(1))
+
+
 class SearchPool(Protocol):
     """Grows one tree per submitted job."""
 
@@ -102,10 +107,10 @@ class LockstepPool:
 
     def __init__(self, config: Config) -> None:
         self._config = config.search
-        self._network = TorchEvaluator(Network(config.network))
         self._totals = InferenceTotals.zero(1)
         self._evaluator: Evaluator = PriorEvaluator()
         if config.learner.network:
+            self._network = TorchEvaluator(Network(config.network))
             self._evaluator = InlineEvaluator(
                 self._network, None, self._totals.counts[0], self._totals.latencies[0]
             )
