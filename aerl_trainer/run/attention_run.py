@@ -28,7 +28,7 @@ from aerl_trainer.run.observers import RunObserver, open_log
 from aerl_trainer.run.problems import Problems
 from aerl_trainer.run.records import SAMPLES, EvalReport
 from aerl_trainer.run.reporting import RunDirectory
-from aerl_trainer.runtime.pool import LockstepPool
+from aerl_trainer.runtime.pool import no_pool
 from dagsched_env.comparison.compare import mean_ratio, summarise
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.schedulers import best_of_portfolio, heft
@@ -77,7 +77,7 @@ class AttentionRun:
         if self._earlier_s is not None:  # before the settings: a resume that fails changes nothing
             log = stack.enter_context(open_log(directory, self.steps))
         directory.record(settings.to_dict(config))
-        observer = RunObserver(config, directory, LockstepPool(config).stats, log)
+        observer = RunObserver(config, directory, no_pool, log)
         self.observer = stack.enter_context(observer)
         for message in filter(None, [*messages, self.problems.summary]):
             self.observer.say(message)

@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,8 +36,8 @@ from aerl_trainer.run.problems import Problems
 from aerl_trainer.run.records import TrainingResult
 from aerl_trainer.run.reporting import RunDirectory
 from aerl_trainer.run.validator import Validator
-from aerl_trainer.runtime.harvest import JobPool, LocalJobs
-from aerl_trainer.runtime.pool import LockstepPool
+from aerl_trainer.runtime.harvest import LocalJobs
+from aerl_trainer.runtime.pool import LockstepPool, PoolStats, no_pool
 from aerl_trainer.runtime.process_pool import ProcessPool
 from aerl_trainer.tree.records import SearchReport
 from dagsched_env.problem.errors import DAGSchedError
@@ -122,7 +122,6 @@ def _kind_of_run(config: Config) -> "type[_Run] | type[AttentionRun]":
 class _Run:
     """The parts of a run: first those that checkpoints hold, then, with ``open``, the others."""
 
-    pool: JobPool
     observer: RunObserver
 
     def __init__(self, config: Config, directory: RunDirectory, problems: Problems) -> None:
@@ -156,22 +155,12 @@ class _Run:
             messages: to show first.
         """
         config, directory = self.config, self.directory
-        if config.ray.address:
-            from aerl_trainer.runtime.cluster.ray_run import ClusterGradients, node_workers
-
-            largest = _largest(self.problems) if config.has_jobs else None
-            fleet, self.pool = stack.enter_context(node_workers(config, largest))
-            if config.learner.groups != "tree":
-                self.gradient.compute_with(partial(ClusterGradients, fleet))
-        else:
-            self.pool = _make_pool(config, directory, self.problems)
-            stack.callback(self.pool.close)
-        self.lifecycle.search_with(self.pool)
+        stats = self._open_pool(stack)
         log = None
         if self._earlier_s is not None:  # before the settings: a resume that fails changes nothing
             log = stack.enter_context(open_log(directory, self.steps))
         directory.record(settings.to_dict(config))
-        observer = RunObserver(config, directory, self.pool.stats, log)
+        observer = RunObserver(config, directory, stats, log)
         self.observer = stack.enter_context(observer)
         for message in filter(None, [*messages, self.problems.summary]):
             self.observer.say(message)
@@ -180,6 +169,25 @@ class _Run:
         if config.has_jobs and not _in_lockstep(config):
             self._thread = LifecycleThread(self.lifecycle, self._observe_search)
             stack.callback(self._thread.stop)
+
+    def _open_pool(self, stack: contextlib.ExitStack) -> Callable[[], PoolStats]:
+        """Start what searches, if anything does, and what helps with gradients; gives its stats."""
+        config = self.config
+        if config.ray.address:
+            from aerl_trainer.runtime.cluster.ray_run import ClusterGradients, node_workers
+
+            largest = _largest(self.problems) if config.has_jobs else None
+            fleet, jobs = stack.enter_context(node_workers(config, largest))
+            if config.learner.groups != "tree":
+                self.gradient.compute_with(partial(ClusterGradients, fleet))
+            self.lifecycle.search_with(jobs)
+            return jobs.stats
+        if not config.has_jobs:
+            return no_pool
+        pool = _make_pool(config, self.directory, self.problems)
+        stack.callback(pool.close)
+        self.lifecycle.search_with(pool)
+        return pool.stats
 
     @property
     def steps(self) -> int:
@@ -385,8 +393,8 @@ def _in_lockstep(config: Config) -> bool:
     return alone and config.inference.backend == "inline"
 
 
-def _make_pool(config: Config, directory: RunDirectory, problems: Problems) -> JobPool:
-    if not config.has_jobs or _in_lockstep(config):
+def _make_pool(config: Config, directory: RunDirectory, problems: Problems) -> LocalJobs:
+    if _in_lockstep(config):
         return LocalJobs(config, LockstepPool(config))
     backend = config.inference.backend
     pool = ProcessPool(

@@ -58,7 +58,8 @@ class Harvester:
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        self._evaluator = TorchEvaluator(Network(config.network))
+        if config.learner.network:
+            self._evaluator = TorchEvaluator(Network(config.network))
         self._fresh: tuple[npt.NDArray[np.float32], int] | None = None
 
     def publish(self, weights: npt.NDArray[np.float32], version: int) -> None:

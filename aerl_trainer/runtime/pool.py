@@ -64,6 +64,11 @@ class PoolStats(NamedTuple):
     """None where all of it is on this machine."""
 
 
+def no_pool() -> PoolStats:
+    """Totals of a run without search jobs, which has no pool."""
+    return PoolStats(0, "none", InferenceTotals.zero(1))
+
+
 class SearchPool(Protocol):
     """Grows one tree per submitted job."""
 
@@ -100,10 +105,10 @@ class LockstepPool:
 
     def __init__(self, config: Config) -> None:
         self._config = config.search
-        self._network = TorchEvaluator(Network(config.network))
         self._totals = InferenceTotals.zero(1)
         self._evaluator: Evaluator = PriorEvaluator()
         if config.learner.network:
+            self._network = TorchEvaluator(Network(config.network))
             self._evaluator = InlineEvaluator(
                 self._network, None, self._totals.counts[0], self._totals.latencies[0]
             )

@@ -8,9 +8,10 @@ In reading order:
 - ``scheduler``: the scheduler ``annealing``, one chain that cools once.
 """
 
+from dagsched_env.kernels.moves.metropolis import MoveRules
 from dagsched_env.schedulers.simulated_annealing.chain import Chain
 from dagsched_env.schedulers.simulated_annealing.cooling import Cooling
-from dagsched_env.schedulers.simulated_annealing.moves import SINGLE_TASKS, MoveRules
+from dagsched_env.schedulers.simulated_annealing.moves import SINGLE_TASKS
 from dagsched_env.schedulers.simulated_annealing.scheduler import annealing
 
 __all__ = ["SINGLE_TASKS", "Chain", "Cooling", "MoveRules", "annealing"]

@@ -5,8 +5,9 @@ import numpy as np
 from dagsched_env.kernels.arrays import Ints
 from dagsched_env.kernels.graph import eligibility
 from dagsched_env.kernels.moves import clusters, metropolis, pairs, solution
+from dagsched_env.kernels.moves.metropolis import MoveRules
 from dagsched_env.schedulers.anytime import Incumbent, execution_order
-from dagsched_env.schedulers.simulated_annealing.moves import SINGLE_TASKS, MoveRules
+from dagsched_env.schedulers.simulated_annealing.moves import SINGLE_TASKS
 
 MOST_UNIFORMS = 16_384
 FEWEST_UNIFORMS = 1024

@@ -21,9 +21,12 @@ import pytest
 from aerl_trainer import checkpoint
 from aerl_trainer import config as settings
 from aerl_trainer.config import Config
+from aerl_trainer.network.network import Network
 from aerl_trainer.run.interruption import Stop, stop_on_signals
 from aerl_trainer.run.reporting import RunDirectory, read_metrics
 from aerl_trainer.run.training import TrainingResult, train
+from aerl_trainer.runtime.pool import LockstepPool
+from aerl_trainer.runtime.process_pool import ProcessPool
 from aerl_trainer.solving.loading import load_policy
 from dagsched_env import io
 from dagsched_env.problem.errors import DAGSchedError
@@ -220,6 +223,34 @@ def test_trees_that_wait_for_the_fast_policy_outlive_a_resume(tmp_path: Path) ->
     assert_same_arrays(*(end.arrays for end in ends))
     for name in ("policy", "policy_gradient"):
         assert_same_arrays(*(end.tensors[name] for end in ends))
+
+
+@pytest.mark.parametrize(
+    ("groups", "actors", "pools"), [("rollouts", 1, 0), ("rollouts", 2, 0), ("tree", 1, 1)]
+)
+def test_what_nobody_asks_for_is_not_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, groups: str, actors: int, pools: int
+) -> None:
+    """No network where none learns, and no pool where nothing is searched; a resume is the same."""
+    config = lockstep_config(
+        learner={"groups": groups, "network": False}, run={"actors": actors, "max_steps": 6}
+    )
+    once, straight = run(tmp_path / "once", config)
+    built: list[str] = []
+    for kind in (Network, LockstepPool, ProcessPool):
+
+        def recorded(*args: Any, kind: Any = kind, make: Any = kind.__init__, **named: Any) -> None:
+            built.append(kind.__name__)
+            make(*args, **named)
+
+        monkeypatch.setattr(kind, "__init__", recorded)
+    run(tmp_path / "twice", with_steps(config, 3))
+    assert built == ["LockstepPool"] * pools
+    twice, directory = run(tmp_path / "twice", config, resume=True)
+    assert built == ["LockstepPool"] * 2 * pools
+    assert (twice, records(directory)) == (once, records(straight))
+    for name in ("policy", "policy_gradient"):
+        assert_same_arrays(*(state_of(d).tensors[name] for d in (straight, directory)))
 
 
 def test_a_resume_continues_all_counters(tmp_path: Path) -> None:
