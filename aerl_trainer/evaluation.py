@@ -15,6 +15,7 @@ from aerl_trainer.solver import solve
 from aerl_trainer.validator import greedy_schedule
 from dagsched_env.compare import compare, count_wins, mean_ratio, ratios
 from dagsched_env.instance import Instance
+from dagsched_env.io.assumptions import stated
 from dagsched_env.kernels.arrays import Floats
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers import CONSTRUCTIVE, SCHEDULERS
@@ -33,6 +34,8 @@ class Evaluation(NamedTuple):
     rows: list[EvaluationRow]
     shown_vs_heft: Floats
     """[instances] makespan / HEFT's makespan, of the row by which examples are chosen."""
+    assumptions: list[str]
+    """What was assumed of the instances."""
 
 
 def evaluate(
@@ -94,7 +97,8 @@ def evaluate(
         row("portfolio", portfolio, sum(ms[name] for name in classic)),
         *(row(name, makespans[name], ms[name]) for name in rivals),
     ]
-    return Evaluation(rows, np.array(ratios(makespans[_shown(rivals)], heft)))
+    shown = np.array(ratios(makespans[_shown(rivals)], heft))
+    return Evaluation(rows, shown, stated(instances))
 
 
 def examples(

@@ -43,6 +43,7 @@ from dagsched_env.starting import is_command_line, leaving_at_once
 if TYPE_CHECKING:
     from dagsched_env.env import DAGSchedEnv
     from dagsched_env.errors import (
+        AssumptionWarning,
         DAGSchedError,
         FormatError,
         IllegalActionError,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from dagsched_env.simulator import State, replay
 
 __all__ = [
+    "AssumptionWarning",
     "DAGSchedEnv",
     "DAGSchedError",
     "FormatError",
@@ -76,6 +78,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AssumptionWarning": "errors",
     "DAGSchedEnv": "env",
     "DAGSchedError": "errors",
     "FormatError": "errors",

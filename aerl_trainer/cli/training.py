@@ -145,6 +145,7 @@ def _final_report(
                 simulations=chosen.simulations,
                 seed=chosen.seed,
             ),
+            evaluations[name].assumptions,
         )
         for name, instances in sets.items()
     ]

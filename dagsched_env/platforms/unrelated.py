@@ -57,4 +57,5 @@ class Unrelated:
             scale_to_ccr(workflow.data, comp, ratio),
             task_names=workflow.tasks,
             name=workflow.name,
+            assumptions=workflow.assumptions,
         )

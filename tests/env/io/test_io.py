@@ -13,7 +13,7 @@ from dagsched_env.schedulers import heft
 from helpers import ROOT
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::dagsched_env.errors.MachinesAssumedWarning"  # here machines do not matter
+    "ignore::dagsched_env.errors.AssumptionWarning"  # here it does not matter what is assumed
 )
 
 TRACE = {
