@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from dagsched_env.environment.env import DAGSchedEnv
     from dagsched_env.environment.rewards import REWARDS
     from dagsched_env.problem.errors import (
+        AssumptionWarning,
         DAGSchedError,
         FormatError,
         IllegalActionError,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from dagsched_env.schedulers import SCHEDULERS
 
 __all__ = [
+    "AssumptionWarning",
     "DAGSchedEnv",
     "DAGSchedError",
     "FormatError",
@@ -73,6 +75,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AssumptionWarning": "problem.errors",
     "DAGSchedEnv": "environment.env",
     "DAGSchedError": "problem.errors",
     "FormatError": "problem.errors",

@@ -18,6 +18,7 @@ from aerl_trainer.solving.evaluation import Evaluation
 from aerl_trainer.solving.evaluation import evaluate as evaluate_policy
 from aerl_trainer.solving.learned import Trained
 from aerl_trainer.solving.loading import load_trained
+from dagsched_env.cli.machines import assumed_lines
 from dagsched_env.cli.outputs import JSON, check_output
 from dagsched_env.io.atomic import write_text
 from dagsched_env.pictures.labels import one_line
@@ -66,7 +67,7 @@ def evaluate(
     """
     check_limits(count=count, simulations=simulations, budget=budget)
     inputs = [file for spec in instances for file in specs.files_of(spec)]
-    check_output("--json", out, JSON, (*inputs, machines.machines))
+    check_output("--json", out, JSON, (*inputs, machines.machines, machines.times))
     policy = load_trained(checkpoint)
     (chosen_specs,) = with_machines([instances], machines)
     problems = listed(chosen_specs, count=count, seed=seed)
@@ -101,6 +102,8 @@ def compare(
             progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
     print_table(evaluation.rows, title(name, instances, chosen), console=console)
+    for line in assumed_lines(instances):
+        console.print(line, highlight=False, soft_wrap=True)
     return evaluation
 
 
@@ -120,4 +123,7 @@ def title(name: str, instances: Sequence[Instance], chosen: Settings) -> str:
 
 def record(evaluation: Evaluation) -> dict[str, Any]:
     """As it is written to files."""
-    return {"rows": [dataclasses.asdict(row) for row in evaluation.rows]}
+    return {
+        "rows": [dataclasses.asdict(row) for row in evaluation.rows],
+        "assumptions": evaluation.assumptions,
+    }

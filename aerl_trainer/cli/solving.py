@@ -91,7 +91,7 @@ def solve(
     check_limits(
         budget=budget, simulations=simulations, target=target, patience=patience, actors=actors
     )
-    inputs = (*files, machines.machines)
+    inputs = (*files, machines.machines, machines.times)
     check_output("--json", json, JSON, inputs)
     if journal is not None:
         check_not_read("--journal", journal, inputs)

@@ -146,6 +146,7 @@ def _final_report(
                 simulations=chosen.simulations,
                 seed=chosen.seed,
             ),
+            evaluations[name].assumptions,
         )
         for name, instances in sets.items()
     ]

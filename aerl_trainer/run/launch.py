@@ -162,8 +162,9 @@ def _absolute(spec: str) -> str:
     if not _names_file(spec):
         return spec
     path, options = specs.parse_file(spec)
-    if options.machines is not None:
-        options = dataclasses.replace(options, machines=str(Path(options.machines).resolve()))
+    files = (options.machines, options.times)
+    machines, times = (None if file is None else str(Path(file).resolve()) for file in files)
+    options = dataclasses.replace(options, machines=machines, times=times)
     return specs.file_spec(str(Path(path).resolve()) if Path(path).exists() else path, options)
 
 

@@ -14,6 +14,7 @@ from aerl_trainer.run.validator import greedy_schedule
 from aerl_trainer.solving.learned import Policy, Trained, evaluator_of
 from aerl_trainer.solving.solver import solve
 from dagsched_env.comparison.compare import compare, count_wins, mean_error, mean_ratio, ratios
+from dagsched_env.io.assumptions import stated
 from dagsched_env.kernels.arrays import Floats
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
@@ -33,6 +34,8 @@ class Evaluation(NamedTuple):
     rows: list[EvaluationRow]
     shown_vs_heft: Floats
     """[instances] makespan / HEFT's makespan, of the row by which examples are chosen."""
+    assumptions: list[str]
+    """What was assumed of the instances."""
 
 
 def evaluate(
@@ -96,7 +99,8 @@ def evaluate(
         row("portfolio", portfolio, sum(ms[name] for name in classic)),
         *(row(name, makespans[name], ms[name]) for name in rivals),
     ]
-    return Evaluation(rows, np.array(ratios(makespans[_shown(rivals)], heft)))
+    shown = np.array(ratios(makespans[_shown(rivals)], heft))
+    return Evaluation(rows, shown, stated(instances))
 
 
 def examples(

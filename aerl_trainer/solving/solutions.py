@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from aerl_trainer.solving.solver import SolveResult
+from dagsched_env.cli.machines import assumed_lines
 from dagsched_env.pictures.labels import one_line
 from dagsched_env.problem.instance import Instance
 from dagsched_env.schedulers import CONSTRUCTIVE
@@ -51,6 +52,8 @@ def print_solution(solution: Solution) -> None:
     print(f"policy        {result.policy or 'none'}")
     print(f"simulations   {result.simulations} in {result.elapsed_s:.2f} s")
     print(f"stopped by    {result.stopped_by}")
+    for text in solution.instance.assumptions:
+        print(f"assumed       {one_line(text)}")
 
 
 def print_solutions(solutions: Sequence[Solution], *, console: Console | None = None) -> None:
@@ -76,6 +79,8 @@ def print_solutions(solutions: Sequence[Solution], *, console: Console | None = 
     console.print(table)
     policies = Counter(solution.result.policy or "none" for solution in solutions)
     console.print("policy: " + ", ".join(f"{name} on {n}" for name, n in policies.most_common()))
+    for line in assumed_lines([solution.instance for solution in solutions]):
+        console.print(line, highlight=False, soft_wrap=True)
 
 
 def record_of(solution: Solution) -> dict[str, Any]:
@@ -85,6 +90,7 @@ def record_of(solution: Solution) -> dict[str, Any]:
         "problem": solution.name,
         "tasks": solution.instance.n_tasks,
         "processors": solution.instance.n_processors,
+        "assumptions": list(solution.instance.assumptions),
         "makespan": result.makespan,
         "lower_bound": result.lower_bound,
         "gap": result.gap,

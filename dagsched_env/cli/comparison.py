@@ -20,6 +20,7 @@ from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command
 from dagsched_env.cli.clusters import add_cluster, compare_each, here, read_cluster
 from dagsched_env.cli.machines import (
     add_machines,
+    assumed_lines,
     machine_flags,
     read_problems,
     say_machines,
@@ -37,6 +38,7 @@ from dagsched_env.cli.progress import bar
 from dagsched_env.cli.schedulers import CP_SAT, NAMES_HELP, SOLVE, add_time_limit, choose
 from dagsched_env.comparison import compare
 from dagsched_env.comparison.page import comparison_page
+from dagsched_env.io.assumptions import stated
 from dagsched_env.io.atomic import write_text
 from dagsched_env.io.journal import Journal, digest
 from dagsched_env.pictures.comparison import save_comparison
@@ -114,7 +116,7 @@ def add_commands(commands: Commands) -> None:
 
 
 def _compare(arguments: argparse.Namespace) -> None:
-    inputs = (*arguments.files, arguments.machines)
+    inputs = (*arguments.files, arguments.machines, arguments.times)
     check_output("--csv", arguments.csv, TABLES, inputs)
     if arguments.safe and not arguments.csv:
         raise DAGSchedError("--safe is for the table of --csv: name its file, or leave --safe out")
@@ -144,6 +146,8 @@ def _compare(arguments: argparse.Namespace) -> None:
     rows = compare.summarise(makespans, instances, reference, comparison.seconds)
     print(_headline(what, instances, arguments.time_limit))
     print(compare.format_table(rows, reference))
+    for line in assumed_lines(instances):
+        print(line)
     late = _late(comparison.seconds, arguments.time_limit)
     if late:
         print(f"longer than --time-limit: {late}")
@@ -289,6 +293,7 @@ def _facts(
         "machine": f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()}",
         "versions": f"dagsched_env {dagsched_env.__version__}, numpy {np.__version__}, "
         f"numba {numba.__version__}, Python {platform.python_version()}",
+        **({"assumed": "; ".join(lines)} if (lines := stated(instances)) else {}),
         "command": arguments.command_line,
         "made": time.strftime("%Y-%m-%d %H:%M:%S %z"),
     }

@@ -99,7 +99,7 @@ def _describe(name: str) -> str:
 
 
 def _convert(arguments: argparse.Namespace) -> None:
-    inputs = (arguments.source, arguments.schedule, arguments.machines)
+    inputs = (arguments.source, arguments.schedule, arguments.machines, arguments.times)
     check_instance_output("OUT", arguments.target, arguments.target_format, inputs)
     options = machine_flags(arguments)
     instance, _ = read_problem(arguments.source, options, format=arguments.source_format)

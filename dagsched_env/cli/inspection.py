@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command
-from dagsched_env.cli.machines import add_machines, machine_flags, read_problem
+from dagsched_env.cli.machines import add_machines, assumed_lines, machine_flags, read_problem
 from dagsched_env.io.source import Source, named
 from dagsched_env.kernels.graph.csr import depths
 from dagsched_env.pictures.labels import one_line
@@ -71,7 +71,8 @@ def _info(arguments: argparse.Namespace) -> None:
         "fingerprint": instance.fingerprint,
     }
     width = max(map(len, facts))
-    for key, value in facts.items():
+    rows = [*facts.items(), *(("assumed", one_line(text)) for text in instance.assumptions)]
+    for key, value in rows:
         print(f"{key:<{width}}  {value}")
 
 
@@ -86,3 +87,5 @@ def _verify(arguments: argparse.Namespace) -> None:
     instance, _ = read_problem(arguments.instance, machine_flags(arguments))
     schedule = read_schedule(arguments.schedule, instance)
     print(f"valid: makespan {schedule.makespan:.6g}, SLR {schedule.slr(instance):.3f}")
+    for line in assumed_lines([instance]):
+        print(line)

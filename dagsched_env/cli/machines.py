@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from dagsched_env import io
+from dagsched_env.io.assumptions import stated
 from dagsched_env.io.machine_options import (
     DEFAULT_KIND,
     DEFAULT_SEED,
@@ -22,8 +23,13 @@ from dagsched_env.io.machine_options import (
     PROCESSORS,
     MachineOptions,
 )
-from dagsched_env.io.problems import assumed, assumption, doubtful_units
-from dagsched_env.problem.errors import DoubtfulUnitsWarning, MachinesAssumedWarning
+from dagsched_env.io.problems import assumed, assumption, doubtful_units, notice
+from dagsched_env.pictures.labels import one_line
+from dagsched_env.problem.errors import (
+    AssumptionWarning,
+    DoubtfulUnitsWarning,
+    MachinesAssumedWarning,
+)
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.platforms import ccr
 
@@ -32,6 +38,7 @@ __all__ = [
     "Problem",
     "add_machines",
     "assumptions_on_stderr",
+    "assumed_lines",
     "machine_flags",
     "read_problem",
     "read_problems",
@@ -107,9 +114,9 @@ def say_machines(
 
 @contextmanager
 def assumptions_on_stderr(program: str) -> Iterator[None]:
-    """Within, a ``MachinesAssumedWarning`` is one line on stderr that names the options."""
+    """Within, an ``AssumptionWarning`` is one line on stderr that names the options."""
     with warnings.catch_warnings():
-        warnings.simplefilter("always", MachinesAssumedWarning)
+        warnings.simplefilter("always", AssumptionWarning)
         show = warnings.showwarning
 
         def show_on_stderr(message: Warning | str, *others: Any, **named: Any) -> None:
@@ -117,6 +124,8 @@ def assumptions_on_stderr(program: str) -> Iterator[None]:
                 _say_doubt(program, message)
             elif isinstance(message, MachinesAssumedWarning):
                 _say(program, message.fact, message.assumed, or_file="platform" in message.assumed)
+            elif isinstance(message, AssumptionWarning):
+                print(f"{program}: {message}", file=sys.stderr)
             else:
                 show(message, *others, **named)
 
@@ -124,10 +133,17 @@ def assumptions_on_stderr(program: str) -> Iterator[None]:
         yield
 
 
+def assumed_lines(instances: Sequence[Instance]) -> list[str]:
+    """What was assumed of the problems of a table, a line each; none where nothing was."""
+    return [f"assumed: {one_line(text)}" for text in stated(instances)]
+
+
 def _say_assumption(program: str, problems: Sequence[io.Problem], options: MachineFlags) -> None:
+    if text := notice(problems):
+        print(f"{program}: {one_line(text)}", file=sys.stderr)
     fact = assumption(problems, options)
     if fact:
-        _say(program, fact, assumed(problems, options), or_file=not options.given)
+        _say(program, fact, assumed(problems, options), or_file=not options.says_machines)
     elif options.in_bytes:
         _say_units(program, problems, options)
     doubt = doubtful_units(problems, options)
@@ -251,6 +267,17 @@ def add_machines(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="JSON: names, speeds, links, who may run what "
         "(python -m pydoc dagsched_env.io.machine_file)",
+    )
+    group = parser.add_argument_group("times", "for a graph that has none, or in place of its own")
+    group.add_argument(
+        "--times",
+        metavar="FILE",
+        help="CSV with columns task (name or label) and time (pydoc dagsched_env.io.task_times)",
+    )
+    group.add_argument(
+        "--unit-times",
+        action="store_true",
+        help="each task takes 1, but for those that are no work",
     )
 
 

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dagsched_env import pictures
 from dagsched_env.cli.arguments import FILE_HELP, Commands, add_command
 from dagsched_env.cli.inspection import read_schedule
-from dagsched_env.cli.machines import add_machines, machine_flags, read_problem
+from dagsched_env.cli.machines import add_machines, assumed_lines, machine_flags, read_problem
 from dagsched_env.cli.outputs import CHARTS, JSON, check_output
 from dagsched_env.cli.policies import add_checkpoint, read_policies
 from dagsched_env.cli.progress import bar, live
@@ -81,7 +81,7 @@ def add_commands(commands: Commands) -> None:
 
 
 def _schedule(arguments: argparse.Namespace) -> None:
-    inputs = (arguments.file, arguments.machines)
+    inputs = (arguments.file, arguments.machines, arguments.times)
     check_output("--out", arguments.out, JSON, inputs)
     check_output("--gantt", arguments.gantt, CHARTS, inputs)
     instance, _ = read_problem(arguments.file, machine_flags(arguments))
@@ -107,6 +107,8 @@ def _schedule(arguments: argparse.Namespace) -> None:
                 break
     _print_metrics(schedules, instance)
     best = min(schedules, key=lambda name: schedules[name].makespan)
+    for line in assumed_lines([instance]):
+        print(line)
     if bounds:
         _print_bound(max(bounds), best, schedules[best].makespan)
     if arguments.out:
@@ -137,7 +139,7 @@ def _print_bound(bound: float, name: str, makespan: float) -> None:
 
 
 def _plot(arguments: argparse.Namespace) -> None:
-    inputs = (arguments.instance, *arguments.schedules, arguments.machines)
+    inputs = (arguments.instance, *arguments.schedules, arguments.machines, arguments.times)
     check_output("--out", arguments.out, CHARTS, inputs)
     instance, _ = read_problem(arguments.instance, machine_flags(arguments))
     schedules = [read_schedule(file, instance) for file in arguments.schedules]

@@ -259,6 +259,8 @@ def format_pairwise(makespans: Mapping[str, Sequence[float]]) -> str:
 def to_csv(comparison: Comparison, instances: Sequence[Instance], *, safe: bool = False) -> str:
     """One line per instance and scheduler: sizes, makespan, SLR, seconds (RFC 4180, header).
 
+    The last column has what was assumed of the instance.
+
     Args:
         comparison: of ``compare``.
         instances: the problems, in the same order. Their names are put on one line.
@@ -267,9 +269,8 @@ def to_csv(comparison: Comparison, instances: Sequence[Instance], *, safe: bool 
     text = quoted if safe else str
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(
-        ["instance", "tasks", "processors", "edges", "scheduler", "makespan", "slr", "seconds"]
-    )
+    sizes_of = ("tasks", "processors", "edges")
+    writer.writerow(["instance", *sizes_of, "scheduler", "makespan", "slr", "seconds", "assumed"])
     for i, instance in enumerate(instances):
         sizes = [instance.n_tasks, instance.n_processors, instance.n_edges]
         for name, makespans in comparison.makespans.items():
@@ -277,7 +278,7 @@ def to_csv(comparison: Comparison, instances: Sequence[Instance], *, safe: bool 
             slr = makespans[i] / instance.time_scale
             label = text(printable(instance.name or str(i)))
             cells = [label, *sizes, text(printable(name)), makespans[i], slr, seconds]
-            writer.writerow(cells)
+            writer.writerow([*cells, text(printable("; ".join(instance.assumptions)))])
     return stream.getvalue()
 
 

@@ -16,7 +16,9 @@
 
 An instance describes its own processors; a workflow is put on the ``platform`` that is passed to
 ``load``: ``MachineOptions``, or what ``load_machines`` reads from a file. Without one, processors
-are assumed, and a ``MachinesAssumedWarning`` says which. DOT and GraphML hold an instance
+are assumed, and a ``MachinesAssumedWarning`` says which. ``Instance.assumptions`` says it, too, and
+what else a file leaves out: parallel edges that are added up, or no edges at all; an
+``AssumptionWarning`` says this once. DOT and GraphML hold an instance
 where their nodes have the attribute ``comp``; CSV, where it has a column of times for each
 processor, which is always written as a directory. STG files say nothing about communication; the
 ``ccr`` or the bandwidths of the platform determine it. XML and YAML need the extra ``formats``.
@@ -31,6 +33,8 @@ In reading order:
 - ``fields``: strict values in JSON, with their place;
 - ``xml_tree``: strict elements and attributes in XML, with their place;
 - ``source``: a file that is read once, and named by errors; hardened XML and YAML;
+- ``assumptions``: what was assumed of problems, and how it is said;
+- ``transfers``: data on edges: files of traces, and parallel edges;
 - ``own_json``: the package's own instance format;
 - ``attributes``: the attributes by which DOT and GraphML carry a problem;
 - ``dot_syntax``: the grammar of DOT, linear and without recursion;
@@ -39,8 +43,8 @@ In reading order:
 - ``csv_table``: one table as CSV, with the places of its lines;
 - ``csv_trio``: an instance as a directory of tables, read and written;
 - ``csv_workflow``: tasks and their times as tables, without machines;
+- ``task_times``: times from a table for graphs that have none;
 - ``spreadsheets``: names that a spreadsheet would take for formulas;
-- ``transfers``: file sizes on the edges of traces;
 - ``wfformat_14``: WfFormat traces of version 1.4;
 - ``wfformat``: WfFormat traces of versions 1.5 and 1.6;
 - ``wfformat_dump``: writes WfFormat 1.5;
@@ -143,7 +147,8 @@ def load(
         platform: the processors to run a workflow on: ``MachineOptions``, ``load_machines(FILE)``,
             ``Platform`` or any other. When None it is ``RandomPlatform()``, with a
             ``MachinesAssumedWarning``, which says too what ``MachineOptions`` leave open. A file
-            that describes its processors takes none.
+            that describes its processors takes none. For a graph without times, ``MachineOptions``
+            have ``times`` and ``unit_times``.
         format: a key of ``FORMATS``; recognised when None.
 
     Raises:
@@ -242,12 +247,14 @@ def _check_platform(platform: object) -> None:
 
 def _warn_assumed(problems: list[Problem], platform: Equips | None, such_as: str) -> None:
     """Warn the caller of ``load`` or ``load_folder`` of what was left open."""
+    options, remedy = None, ""
     if platform is None:
-        warn_assumed(problems, UNSAID, REMEDY.format(such_as), stacklevel=3)
+        options, remedy = UNSAID, REMEDY.format(such_as)
     elif isinstance(platform, MachineOptions):
+        options = platform
         remedy = f"say {', '.join(assumed(problems, platform))} in MachineOptions"
-        warn_assumed(problems, platform, remedy, stacklevel=3)
-    else:
+    warn_assumed(problems, options, remedy, stacklevel=3)
+    if options is None and platform is not None:
         warn_doubtful(problems, platform, stacklevel=3)
 
 

@@ -1,4 +1,4 @@
-"""The attributes by which DOT and GraphML files carry an instance, a workflow or a schedule.
+"""The attributes by which DOT, GraphML and networkx carry an instance, a workflow or a schedule.
 
 Of a graph: ``processors`` (their names, a JSON list), ``inv_bandwidth`` and ``latency`` (rows
 separated by ``;``); each is left out where it has its default. Of a node: ``comp``, its time on
@@ -6,24 +6,34 @@ each processor (``inf`` = may not run), or one runtime: ``runtime``, ``weight`` 
 edge: ``data``, ``size`` or ``weight``; none = no data. A schedule adds ``processor``, ``start`` and
 ``finish`` to each node. Names are read in any case; the readers turn ``Weight`` into ``weight``.
 
+Parallel edges are one edge, with the data of all. As SimGrid has it, a negative ``size`` of an edge
+is a dependency without data, and nodes ``root`` and ``end`` without a time are no work. Where nodes
+have no times at all, as Snakemake, Nextflow and Dask write them, ``times`` of ``MachineOptions``
+names a table of name or label and seconds, or ``unit_times`` gives each task 1.
+
 A file does not say its units: a transfer takes data / ``bandwidth`` in the unit of the runtimes. A
 bandwidth with a unit, as in ``1Gbit/s``, takes data as bytes and times as seconds.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping
+from numbers import Real
+from typing import Any
 
 import numpy as np
 
 from dagsched_env.io.numbers import FINITE, LARGEST, amount, check_processors, cost, number_text
+from dagsched_env.io.transfers import added_up
 from dagsched_env.kernels.arrays import Floats
 from dagsched_env.problem.errors import DAGSchedError, FormatError
-from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.instance import DATA_KEYS, Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.problem.workflow import Workflow
 
 __all__ = [
     "Attributes",
+    "RUNTIME_KEYS",
     "WEIGHTS",
     "check_names",
     "edge_attributes",
@@ -35,9 +45,10 @@ __all__ = [
 Attributes = dict[str, str]
 
 RUNTIME_KEYS = ("runtime", "weight", "size")
-DATA_KEYS = ("data", "size", "weight")
 WEIGHTS = tuple({"comp": None} | dict.fromkeys(RUNTIME_KEYS + DATA_KEYS))
 """Attributes of nodes and edges that are read."""
+NO_WORK = ("root", "end")
+"""Nodes that SimGrid adds to a graph, with edges but without a time."""
 
 
 # -- reading -----------------------------------------------------------------------------------
@@ -46,16 +57,20 @@ WEIGHTS = tuple({"comp": None} | dict.fromkeys(RUNTIME_KEYS + DATA_KEYS))
 def interpret(
     name: str | None,
     graph: Mapping[str, str],
-    nodes: Mapping[str, Mapping[str, str]],
-    edges: Sequence[tuple[str, str, Mapping[str, str]]],
+    nodes: Mapping[str, Mapping[str, Any]],
+    edges: Iterable[tuple[str, str, Mapping[str, Any]]],
 ) -> Instance | Workflow:
     """An instance where the nodes have cost vectors, a workflow where they have one runtime each.
 
     Args:
         name: a label.
-        graph: attributes of the graph, their names in lower case like all others.
+        graph: attributes of the graph, their names in lower case like all others. Those of a file
+            are text; networkx may have numbers.
         nodes: attributes of each node by its name, in the order of the tasks.
         edges: (predecessor, successor, attributes), in order; both are in ``nodes``.
+
+    Returns:
+        In a workflow the time of a node without one is NaN.
 
     Raises:
         FormatError: an attribute is missing or malformed; the message names the node or edge.
@@ -64,18 +79,27 @@ def interpret(
     if not nodes:
         raise FormatError("the graph has no nodes: a problem has at least one task")
     index = {node: i for i, node in enumerate(nodes)}
-    pairs = [(index[u], index[v]) for u, v, _ in edges]
     vectors = any("comp" in attributes for attributes in nodes.values())
     most = FINITE if vectors else LARGEST
-    data = [_data(attributes, f"edge {u!r} -> {v!r}", most) for u, v, attributes in edges]
+    sizes = (
+        (index[u], index[v], _data(attributes, f"edge {u!r} -> {v!r}", most))
+        for u, v, attributes in edges
+    )
+    pairs, data, said = added_up(sizes, tuple(nodes))
     if not vectors:
-        runtimes = [_runtime(attributes, node) for node, attributes in nodes.items()]
+        runtimes = {node: _runtime(attributes, node) for node, attributes in nodes.items()}
+        free = [node for node in NO_WORK if math.isnan(runtimes.get(node, 0.0))]
+        if free and not all(map(math.isnan, runtimes.values())):
+            runtimes |= dict.fromkeys(free, 0.0)
+            said += (f"{' and '.join(free)}: without a time, taken as no work, as by SimGrid",)
         return Workflow(
             tasks=tuple(nodes),
-            runtimes=np.array(runtimes, dtype=np.float64),
-            edges=tuple(pairs),
-            data=np.array(data, dtype=np.float64),
+            runtimes=np.array([*runtimes.values()], dtype=np.float64),
+            edges=pairs,
+            data=data,
             name=name,
+            labels=tuple(_label(attributes, node) for node, attributes in nodes.items()),
+            assumptions=said,
         )
     comp = _comp(nodes)
     return Instance(
@@ -87,10 +111,11 @@ def interpret(
         task_names=tuple(nodes),
         processor_names=_names(graph),
         name=name,
+        assumptions=said,
     )
 
 
-def _comp(nodes: Mapping[str, Mapping[str, str]]) -> list[list[float]]:
+def _comp(nodes: Mapping[str, Mapping[str, Any]]) -> list[list[float]]:
     comp = []
     for node, attributes in nodes.items():
         if "comp" not in attributes:
@@ -105,8 +130,12 @@ def _comp(nodes: Mapping[str, Mapping[str, str]]) -> list[list[float]]:
     return comp
 
 
-def _vector(text: str, where: str) -> list[float]:
-    return [cost(word, where) for word in text.replace(",", " ").split()]
+def _vector(values: Any, where: str) -> list[float]:
+    if isinstance(values, str):
+        return [cost(word, where) for word in values.replace(",", " ").split()]
+    if not isinstance(values, Iterable):
+        raise FormatError(f"{where} is {values!r:.40}: write a list of times, one per processor")
+    return list(values)
 
 
 def _matrix(graph: Mapping[str, str], key: str) -> list[list[float]] | None:
@@ -125,21 +154,41 @@ def _names(graph: Mapping[str, str]) -> list[str] | None:
     return names
 
 
-def _runtime(attributes: Mapping[str, str], node: str) -> float:
+def _runtime(attributes: Mapping[str, Any], node: str) -> float:
     for key in RUNTIME_KEYS:
         if key in attributes:
-            return amount(attributes[key].strip(), f"{key} of node {node!r}")
-    raise FormatError(
-        f"node {node!r} has no attribute 'comp' with its costs, nor one runtime in "
-        f"{', '.join(map(repr, RUNTIME_KEYS))}"
-    )
+            place = f"{key} of node {node!r}"
+            return amount(_text(attributes[key], place), place)
+    return math.nan
 
 
-def _data(attributes: Mapping[str, str], where: str, most: float) -> float:
+def _data(attributes: Mapping[str, Any], where: str, most: float) -> float:
     for key in DATA_KEYS:
         if key in attributes:
-            return amount(attributes[key].strip(), f"{key} of {where}", most=most)
+            place = f"{key} of {where}"
+            text = _text(attributes[key], place)
+            control = key == "size" and text.startswith("-")
+            size = amount(text[1:] if control else text, place, most=most)
+            return 0.0 if control else size
     return 0.0
+
+
+def _text(value: Any, where: str) -> str:
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise FormatError(f"{where} is {type(value).__name__}, not a number")
+    try:
+        return number_text(float(value))
+    except OverflowError:
+        return "inf"
+
+
+def _label(attributes: Mapping[str, Any], node: str) -> str:
+    """What a drawing shows of a node, ``\\N`` is its name; nothing of one that is a point."""
+    if attributes.get("shape") == "point":
+        return ""
+    return str(attributes.get("label", node)).replace("\\N", node)
 
 
 # -- writing -----------------------------------------------------------------------------------

@@ -3,7 +3,8 @@
 - ``NAME.csv`` has a line for each task: ``task``, its name, and ``time``, in seconds on a machine
   of speed 1. ``runtime``, ``duration``, ``weight`` and ``work`` are other names of the time.
 - ``NAME-edges.csv`` beside it, or else ``edges.csv``, has a line for each edge: ``source``,
-  ``target``, and ``data`` in bytes; or ``from``, ``to``, ``size``. Without data nothing is sent.
+  ``target``, and ``data`` in bytes; or ``from``, ``to``, ``size``. Without data nothing is sent;
+  that of several lines of one pair is added up.
 - Without such a table, a column ``after`` of the tasks (``predecessors``, ``parents``) may list
   names, separated by ``;`` or else by spaces; no data is sent. Without both there are no edges.
 
@@ -27,10 +28,11 @@ from dagsched_env.io.csv_table import Row, positions, read_file, read_table
 from dagsched_env.io.csv_trio import COMMUNICATION, COMPUTATION, LINKS
 from dagsched_env.io.numbers import amount
 from dagsched_env.io.source import Source
+from dagsched_env.io.transfers import added_up
 from dagsched_env.problem.errors import FormatError
 from dagsched_env.problem.workflow import Workflow
 
-__all__ = ["TASKS", "edge_table", "parse", "recognises"]
+__all__ = ["TASKS", "TIMES", "edge_table", "parse", "recognises", "records"]
 
 TASKS = "tasks.csv"
 EDGES = "edges.csv"
@@ -80,7 +82,7 @@ def parse(source: Source) -> Workflow | None:
 
 def _workflow(path: Path, table: list[Row], name: str | None) -> Workflow:
     """The workflow of a table of tasks, with the edges of the table beside it."""
-    tasks = _records(table, TASK_COLUMNS)
+    tasks = records(table, TASK_COLUMNS)
     if not tasks:
         raise FormatError(f"{table[0][0]} is the last: a workflow has at least one task")
     index = positions((where, cells["task"]) for where, cells in tasks)
@@ -92,12 +94,14 @@ def _workflow(path: Path, table: list[Row], name: str | None) -> Workflow:
         raise FormatError(f"the edges are in {beside.name} and in a column of tasks: remove one")
     else:
         edges = _edges(read_file(beside), index)
+    pairs, data, said = added_up(edges, tuple(index))
     return Workflow(
         tasks=tuple(index),
         runtimes=np.array(runtimes, dtype=np.float64),
-        edges=tuple((u, v) for u, v, _ in edges),
-        data=np.array([carried for _, _, carried in edges], dtype=np.float64),
+        edges=pairs,
+        data=data,
         name=name,
+        assumptions=said,
     )
 
 
@@ -114,7 +118,7 @@ def _edges(table: list[Row], index: Mapping[str, int]) -> list[tuple[int, int, f
             _task(cells["target"], index, where),
             amount(cells.get("data", "0"), f"{where} needs bytes >= 0"),
         )
-        for where, cells in _records(table, EDGE_COLUMNS)
+        for where, cells in records(table, EDGE_COLUMNS)
     ]
 
 
@@ -138,8 +142,16 @@ def _task(name: str, index: Mapping[str, int], where: str) -> int:
     return index[name]
 
 
-def _records(table: list[Row], columns: Mapping[str, tuple[str, ...]]) -> list[Record]:
-    """The lines below the header."""
+def records(table: list[Row], columns: Mapping[str, tuple[str, ...]]) -> list[Record]:
+    """The lines below the header.
+
+    Args:
+        table: with its header.
+        columns: key → names that its column may have; all but the last must be there.
+
+    Raises:
+        FormatError: another column, one twice, or one that is missing.
+    """
     (where, header), *rows = table
     keys: list[str] = []
     for cell in header:

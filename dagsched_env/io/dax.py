@@ -1,13 +1,15 @@
 """DAX, the XML in which Pegasus describes abstract workflows (schemas 2.1 to 3.6).
 
-A runtime is the attribute ``runtime`` of a ``job``, or its profile of that key; the size of a file
-is the attribute ``size`` of ``uses``, or its metadata of that key. An edge is a ``parent`` within a
+A runtime is the attribute ``runtime`` of a ``job``, or its profile of that key; where there is
+none, ``times`` or ``unit_times`` of ``MachineOptions`` supply it. The size of a file is the
+attribute ``size`` of ``uses``, or its metadata of that key. An edge is a ``parent`` within a
 ``child`` element; it carries the files that the parent writes and the child reads. Source:
 pegasus.isi.edu/documentation/development/schemas.html; runtimes and sizes as in the files of the
 Pegasus workflow gallery and generator (S. Bharathi et al., Characterization of scientific
 workflows, WORKS 2008).
 """
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -58,6 +60,7 @@ def parse(root: "Element") -> Workflow:
         data=transfers(edges, read, written, size),
         name=root.get("name") or None,
         says_units=True,
+        labels=tuple(job.get("name", name) for name, job in zip(index, jobs, strict=True)),
     )
 
 
@@ -81,7 +84,7 @@ def _runtime(job: "Element", i: int) -> float:
     for text in (job.get("runtime"), *_keyed(job, "profile", "runtime")):
         if text is not None:
             return amount(text.strip(), f"runtime of job {i}")
-    raise FormatError(f"job {i} has no attribute 'runtime' and no profile of that key")
+    return math.nan
 
 
 def _uses(jobs: list["Element"]) -> tuple[list[set[str]], list[set[str]], dict[str, float]]:

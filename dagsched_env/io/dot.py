@@ -2,7 +2,8 @@
 
 Directed graphs are read, with nodes, edges, chains of edges, default attributes and subgraphs (as
 groups only). An edge between groups, ``a -> {b c}``, joins every node of the left one with every
-node of the right one. Ports, as in ``a:n -> b:s``, are ignored. Undirected edges are refused.
+node of the right one. Ports, as in ``a:n -> b:s``, are ignored. Undirected edges are refused. In a
+``strict`` digraph a repeated edge is one edge, which a later statement updates.
 """
 
 # pydot 4, which builds on pyparsing, is not used: it takes 1.3 ms for each statement, exponential

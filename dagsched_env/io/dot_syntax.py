@@ -132,9 +132,11 @@ class _Parser:
         self.subgraphs: set[str] = set()
         self.mentioned: list[str] = []  # nodes within braces, in the order of the file
         self.group_edges = 0
+        self.strict = False
+        self.places: dict[tuple[str, str], int] = {}  # of the edges of a strict graph
 
     def graph(self) -> Digraph:
-        self._accept_word("strict")
+        self.strict = self._accept_word("strict")
         if not self._accept_word("digraph"):
             self._fail("expected 'digraph'; undirected graphs are not read")
         if self.token.text != "{":
@@ -222,7 +224,7 @@ class _Parser:
         attributes = self._attribute_list()
         if len(chain) == 1:
             self.digraph.nodes[chain[0][0]] |= attributes
-        attributes = scopes[-1].edge | attributes
+        created = scopes[-1].edge | attributes
         for sources, targets in itertools.pairwise(chain):
             # An empty group counts as one node, as it takes time, too.
             self.group_edges += (len(sources) or 1) * (len(targets) or 1) - 1
@@ -231,7 +233,17 @@ class _Parser:
                     f"line {self.token.line}: groups of nodes make more than {MOST_GROUP_EDGES} "
                     "edges: make the groups smaller"
                 )
-            self.digraph.edges.extend(itertools.product(sources, targets, [attributes]))
+            for u, v in itertools.product(sources, targets):
+                self._edge(u, v, created, attributes)
+
+    def _edge(self, u: str, v: str, created: Attributes, updated: Attributes) -> None:
+        """A new edge; in a strict graph a repeated one is the same, with what its list adds."""
+        edges = self.digraph.edges
+        place = self.places.setdefault((u, v), len(edges)) if self.strict else len(edges)
+        if place < len(edges):
+            edges[place] = (u, v, edges[place][2] | updated)
+        else:
+            edges.append((u, v, created))
 
     def _attribute_list(self) -> Attributes:
         attributes: Attributes = {}

@@ -11,12 +11,14 @@ import math
 from collections.abc import Sequence
 from functools import cached_property
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
 
-from dagsched_env.io import machine_file, rate
+from dagsched_env.io import machine_file, rate, task_times
+from dagsched_env.io.assumptions import OF_MACHINES
 from dagsched_env.io.numbers import LARGEST, MOST_MACHINES, number_text
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
@@ -36,11 +38,14 @@ __all__ = [
 
 KINDS = tuple(name.replace("_", "-") for name in PLATFORMS)
 PROCESSORS = 4
+TO_GIVE_TIMES = "{} names a table of name or label and seconds, {} gives each task 1"
 NOTHING = "there is no {} to rescale: leave {} out"
 DEFAULT_KIND, DEFAULT_CCR, DEFAULT_SEED = "unrelated", 1.0, 0
 COUNTS = {"gpus": "n_gpus", "clusters": "n_clusters"}
 OF_KIND = ("beta", "gpus", "acceleration", "clusters", "slowdown", "share")
 """Parameters that only some kinds of processors have."""
+OF_TASKS = ("times", "unit_times")
+"""Parameters that say nothing of the machines."""
 IN_MACHINE_FILE = '"bandwidth" in the machine file'
 """What changes the bandwidth that was assumed for a machine file without this key."""
 SEPARATORS = {"speeds": ",", "acceleration": ".."}
@@ -75,6 +80,9 @@ class MachineOptions:
             file, or 1 where no option says anything of the machines.
         platform_seed: of processors that are drawn; default: 0.
         machines: a machine file in JSON: names, speeds, links, who may run what.
+        times: a table in CSV, name or label of a task and seconds, for a graph without times or in
+            place of its own.
+        unit_times: each task takes 1, but for those that are no work.
     """
 
     platform: str | None = None
@@ -91,6 +99,8 @@ class MachineOptions:
     ccr: float | None = None
     platform_seed: int | None = None
     machines: str | None = None
+    times: str | None = None
+    unit_times: bool = False
 
     def __post_init__(self) -> None:
         for name, separator in SEPARATORS.items():
@@ -106,7 +116,12 @@ class MachineOptions:
         """The parameters that are there, by name."""
         fields = dataclasses.fields(MachineOptions)
         values = {field.name: getattr(self, field.name) for field in fields}
-        return {name: value for name, value in values.items() if value is not None}
+        return {k: value for k, value in values.items() if not (value is None or value is False)}
+
+    @property
+    def says_machines(self) -> bool:
+        """Whether a parameter is there that says something of the machines."""
+        return not self.given.keys() <= {*OF_TASKS}
 
     def check(self) -> None:
         """Refuse a value out of its range, and parameters that do not go together.
@@ -134,7 +149,11 @@ class MachineOptions:
         self._check("latency", self.latency, 0, LARGEST)
         self._check("ccr", self.ccr, 0, LARGEST)
         self._check("platform_seed", self.platform_seed, 0, math.inf)
-        others = [name for name in self.given if name not in ("machines", "ccr")]
+        others = [name for name in self.given if name not in ("machines", "ccr", *OF_TASKS)]
+        if self.times is not None and self.unit_times:
+            raise DAGSchedError(
+                f"{self.label('times')} and {self.label('unit_times')}: leave one of them out"
+            )
         if self.machines is not None and others:
             raise DAGSchedError(
                 f"{self.label('machines')} describes the processors: "
@@ -150,24 +169,45 @@ class MachineOptions:
                 f"leave {self.label('bandwidth')} and {self.label('latency')} out"
             )
 
-    def read_machine_file(self) -> None:
-        """Read the machine file, if there is one, ahead of ``equip``.
+    def read_files(self) -> None:
+        """Read the machine file and the table of times, if there are any, ahead of ``equip``.
 
         Raises:
-            DAGSchedError: as ``check``, or it cannot be used; the message names the file and the
+            DAGSchedError: as ``check``, or one cannot be used; the message names the file and the
                 place in it.
-            OSError: it cannot be read.
+            OSError: one cannot be read.
         """
         self.check()
         self._of_file  # noqa: B018 - kept when it has been read
+        self._table  # noqa: B018
 
     def equip(self, workflow: Workflow) -> Instance:
-        """The workflow on these machines.
+        """The workflow on these machines; its ``assumptions`` say what was left open.
 
         Raises:
-            DAGSchedError: as ``check`` and ``read_machine_file``, or there is nothing to rescale.
+            DAGSchedError: as ``check`` and ``read_files``, there is nothing to rescale, or a task
+                has no time.
         """
         self.check()
+        instance = self._equipped(
+            task_times.timed(
+                workflow,
+                self._table,
+                unit=self.unit_times,
+                source=str(self.times),
+                remedy=TO_GIVE_TIMES.format(self.label("times"), self.label("unit_times")),
+            )
+        )
+        names = self.assumed(instance)
+        if not names:
+            return instance
+        wanted = self._ratio
+        links = f"bandwidth {self._bandwidth or 1.0:g}" if wanted is None else f"CCR {wanted:g}"
+        links = f", {links}" if instance.data.any() else ""
+        said = f"{OF_MACHINES}{self._made(instance)}{links}; not given: {', '.join(names)}"
+        return altered(instance, assumptions=(*instance.assumptions, said))
+
+    def _equipped(self, workflow: Workflow) -> Instance:
         if not workflow.says_data and self._ratio is None:
             workflow = dataclasses.replace(workflow, data=np.zeros_like(workflow.data))
         if self._of_file is not None:
@@ -220,20 +260,24 @@ class MachineOptions:
 
     def statement(self, *instances: Instance) -> str:
         """One line: where ``equip`` has put workflows, and what became of their costs."""
-        p = instances[0].n_processors
-        if self.machines is not None:
-            made = f"{p} processors of {self.machines}"
-        elif self.speeds:
-            made = f"{p} related processors of speeds {self.speeds}"
-        else:
-            kind = self.platform or DEFAULT_KIND
-            values = {**self._own, **self.given}
-            own = ", ".join(f"{name} {_shown(values[name])}" for name in self._own)
-            drawn = "" if self._kind == "identical" else f" drawn with seed {self._seed}"
-            made = f"{p} {kind} processors{f' ({own})' if own else ''}{drawn}"
         said_by_file = self._of_file is not None and not self._of_file.assumes_bandwidth
         bandwidth = None if said_by_file else self._bandwidth or 1.0
-        return f"{made}, {self._costs(instances, self._ratio, bandwidth)}"
+        return f"{self._made(instances[0])}, {self._costs(instances, self._ratio, bandwidth)}"
+
+    def _made(self, instance: Instance) -> str:
+        """The processors, and the times where the file does not say them."""
+        p = instance.n_processors
+        times = "" if self.times is None else f", times of {self.times}"
+        times = ", unit times" if self.unit_times else times
+        if self.machines is not None:
+            return f"{p} processors of {self.machines}{times}"
+        if self.speeds:
+            return f"{p} related processors of speeds {self.speeds}{times}"
+        kind = self.platform or DEFAULT_KIND
+        values = {**self._own, **self.given}
+        own = ", ".join(f"{name} {_shown(values[name])}" for name in self._own)
+        drawn = "" if self._kind == "identical" else f" drawn with seed {self._seed}"
+        return f"{p} {kind} processors{f' ({own})' if own else ''}{drawn}{times}"
 
     def statement_of_file(self, instance: Instance) -> str:
         """One line on an instance whose file describes its processors."""
@@ -293,12 +337,17 @@ class MachineOptions:
     @property
     def _ratio(self) -> float | None:
         """The ratio to rescale to; None: the costs of the file stay."""
-        return self.ccr if self.given else DEFAULT_CCR
+        return self.ccr if self.says_machines else DEFAULT_CCR
 
     @cached_property
     def _of_file(self) -> machine_file.Machines | None:
         """Those of the machine file, which is read once, so that it can be a pipe."""
         return None if self.machines is None else machine_file.load(self.machines)
+
+    @cached_property
+    def _table(self) -> dict[str, float]:
+        """Name or label → time, as in the table of times; empty without one."""
+        return {} if self.times is None else task_times.load(Path(self.times))
 
     @property
     def _rate(self) -> rate.Rate | None:
@@ -361,6 +410,10 @@ class MachineOptions:
     def _check_types(self) -> None:
         hints = get_type_hints(MachineOptions)
         for name, value in self.given.items():
+            if name == "unit_times":
+                if value is not True:
+                    raise DAGSchedError(f"{self.label(name)} is {value!r}: write True or False")
+                continue
             kinds = (str,) if name in SEPARATORS else get_args(hints[name])
             numbers = {int: Integral, float: Real}
             fits = any(isinstance(value, numbers.get(kind, kind)) for kind in kinds)

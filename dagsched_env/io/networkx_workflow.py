@@ -1,15 +1,19 @@
-"""Workflows from networkx graphs; ``Instance.from_networkx`` reads graphs with cost vectors."""
+"""Workflows from networkx graphs: numbers or text, by the same rules as in files (``attributes``).
 
-import math
-from collections.abc import Hashable, Mapping
-from numbers import Real
+``Instance.from_networkx`` reads graphs with cost vectors. Both readers of DOT in networkx give
+text, and graphs that may have parallel edges; pydot leaves quotes around the text.
+"""
+
+from collections.abc import Mapping
 from typing import Any
 
 import networkx as nx
 import numpy as np
 
-from dagsched_env.io.numbers import LARGEST
-from dagsched_env.problem.errors import FormatError
+from dagsched_env.io.assumptions import warn
+from dagsched_env.io.attributes import RUNTIME_KEYS, interpret
+from dagsched_env.problem.errors import AssumptionWarning, FormatError
+from dagsched_env.problem.instance import DATA_KEYS
 from dagsched_env.problem.workflow import Workflow
 
 __all__ = ["workflow_from_networkx"]
@@ -18,54 +22,52 @@ __all__ = ["workflow_from_networkx"]
 def workflow_from_networkx(
     graph: "nx.DiGraph[Any]",
     *,
-    runtime: str = "runtime",
-    data: str = "data",
+    runtime: str | None = None,
+    data: str | None = None,
     name: str | None = None,
 ) -> Workflow:
-    """Read a DiGraph whose nodes carry one runtime each and whose edges an amount of data.
+    """Read a directed graph whose nodes carry one runtime each and whose edges an amount of data.
+
+    Parallel edges of a MultiDiGraph are one with the data of all; an ``AssumptionWarning`` says so.
 
     Args:
         graph: its nodes are the tasks, in this order; their texts are the names.
-        runtime: name of the node attribute: a number between 0 and 1e100.
-        data: name of the edge attribute, a number as above; a missing one counts as 0.
+        runtime: name of the node attribute: a number between 0 and 1e100, or its text; None: the
+            first of ``runtime``, ``weight`` and ``size``, in any case.
+        data: name of the edge attribute, a number as above; a missing one counts as 0. None: the
+            first of ``data``, ``size`` and ``weight``, in any case.
         name: a label; that of the graph when None.
 
     Raises:
-        FormatError: an undirected graph or a multigraph, no nodes, two nodes with the same text, or
-            an attribute that is missing or no such number; the message names the node or edge.
+        FormatError: an undirected graph, no nodes, two nodes with the same text, or an attribute
+            that is missing or no such number; the message names the node or edge.
     """
-    if not graph.is_directed() or graph.is_multigraph():
+    if not graph.is_directed():
         raise FormatError(f"the graph is a {type(graph).__name__}: a workflow needs a DiGraph")
-    if len(graph) == 0:
-        raise FormatError("the graph has no nodes: a workflow has at least one task")
-    index: dict[Hashable, int] = {node: i for i, node in enumerate(graph.nodes)}
-    tasks = tuple(str(node) for node in graph.nodes)
-    if len(set(tasks)) < len(tasks):
+    nodes = {
+        str(node): _read(found, RUNTIME_KEYS, runtime) for node, found in graph.nodes(data=True)
+    }
+    if len(nodes) < len(graph):
         raise FormatError("two nodes of the graph have the same text: names are distinct")
-    runtimes = [_amount(graph.nodes[node], runtime, f"node {node!r}") for node in graph.nodes]
-    sizes = [
-        _amount({data: 0.0} | attributes, data, f"edge {u!r} -> {v!r}")
-        for u, v, attributes in graph.edges(data=True)
-    ]
-    return Workflow(
-        tasks=tasks,
-        runtimes=np.array(runtimes, dtype=np.float64),
-        edges=tuple((index[u], index[v]) for u, v in graph.edges),
-        data=np.array(sizes, dtype=np.float64),
-        name=name if name is not None else (graph.name or None),
-    )
+    edges = ((str(u), str(v), _read(x, DATA_KEYS, data)) for u, v, x in graph.edges(data=True))
+    found = interpret(name if name is not None else (graph.name or None), {}, nodes, edges)
+    assert isinstance(found, Workflow)  # no node has ``comp`` among these attributes
+    for task, time in zip(found.tasks, found.runtimes, strict=True):
+        if np.isnan(time):
+            names = " or ".join(map(repr, RUNTIME_KEYS if runtime is None else [runtime]))
+            raise FormatError(f"node {task!r} has no attribute {names}: give it its time")
+    for text in found.assumptions:
+        warn(AssumptionWarning(text), stacklevel=2)
+    return found
 
 
-def _amount(attributes: Mapping[str, Any], key: str, where: str) -> float:
-    if key not in attributes:
-        raise FormatError(f"{where} has no attribute {key!r}")
-    value = attributes[key]
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise FormatError(f"{key} of {where} is {type(value).__name__}, not a number")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not 0 <= number <= LARGEST:
-        raise FormatError(f"{key} of {where} is not between 0 and {LARGEST:g}")
-    return number
+def _read(found: Mapping[Any, Any], keys: tuple[str, ...], own: str | None) -> dict[str, Any]:
+    """The attributes that are read, by their names in files; ``own`` is that of the caller."""
+    if own is not None:
+        return {keys[0]: _plain(found[own])} if own in found else {}
+    lower = {str(name).lower(): value for name, value in found.items()}
+    return {name: _plain(lower[name]) for name in keys if name in lower}
+
+
+def _plain(value: Any) -> Any:
+    return value.strip('"') if isinstance(value, str) else value

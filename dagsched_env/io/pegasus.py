@@ -2,7 +2,8 @@
 
 The runtime of a job, in seconds, is the key ``runtime`` of its ``pegasus`` profiles, by which
 Pegasus itself schedules; else that of its metadata; else that of the ``pegasus`` profiles of its
-transformation, or of a site of this, in ``transformationCatalog``. The size of a file, in bytes, is
+transformation, or of a site of this, in ``transformationCatalog``; a job without any takes its time
+from a table (``MachineOptions.times``). The size of a file, in bytes, is
 the ``size`` of a ``uses`` entry, of its metadata, or of the metadata of its replica. Where no file
 between two jobs has one, nothing is known of the data.
 
@@ -11,6 +12,7 @@ to the jobs that read it. They carry the files that the parent writes and the ch
 has the name that Pegasus gives a job, ``NAME_ID``; tasks of one name are of one kind.
 """
 
+import math
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -42,9 +44,9 @@ def parse(record: Any) -> Workflow:
     """Turn YAML, all values of which are text, into a workflow.
 
     Raises:
-        FormatError: a key is missing or of a wrong type, an id is unknown or not unique, a job has
-            no runtime, some files have a size and another does not, or one of these is not between
-            0 and 1e100; the message names the place.
+        FormatError: a key is missing or of a wrong type, an id is unknown or not unique, some files
+            have a size and another does not, or one of these is not between 0 and 1e100; the
+            message names the place.
     """
     if not isinstance(record, dict) or "jobs" not in record:
         raise FormatError("no Pegasus workflow: the top level has no key 'jobs'")
@@ -73,6 +75,7 @@ def parse(record: Any) -> Workflow:
         data=transfers(edges, read, written, size),
         name=str(record.get("name") or "") or None,
         kinds=kinds,
+        labels=kinds,
         says_data=says_data,
         says_units=True,
     )
@@ -154,12 +157,7 @@ def _runtime(job: Record, i: int, catalog: dict[tuple[Any, ...], float]) -> floa
     runtime = _number(job, where, PROFILE, ("metadata", "runtime"))
     if runtime is None:
         runtime = catalog.get(_transformation(job))
-    if runtime is None:
-        raise FormatError(
-            f"{where} has no runtime: write seconds as 'runtime' of its 'pegasus' profiles, of its "
-            "metadata, or of its transformation"
-        )
-    return runtime
+    return math.nan if runtime is None else runtime
 
 
 def _part(record: Record, key: str) -> Record:

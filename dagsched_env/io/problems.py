@@ -1,11 +1,11 @@
 """Problems in files, on machines of choice; what is assumed of these is never silent."""
 
 import contextlib
+import dataclasses
 import difflib
 import errno
 import math
 import os
-import warnings
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
@@ -13,14 +13,17 @@ from typing import NamedTuple, Protocol
 
 from dagsched_env.generators.job_shop import benchmark
 from dagsched_env.io import csv_workflow, machine_file, pegasus
+from dagsched_env.io.assumptions import notices, warn
 from dagsched_env.io.csv_trio import COMPUTATION
 from dagsched_env.io.formats import FORMATS, READABLE, by_suffix
 from dagsched_env.io.machine_file import Machines
-from dagsched_env.io.machine_options import IN_MACHINE_FILE, MachineOptions
+from dagsched_env.io.machine_options import IN_MACHINE_FILE, TO_GIVE_TIMES, MachineOptions
 from dagsched_env.io.recognise import check_name, recognise
 from dagsched_env.io.source import Source, named
+from dagsched_env.io.task_times import timed
 from dagsched_env.io.traces import BUNDLED, NAMES, SHIPPED, bundled
 from dagsched_env.problem.errors import (
+    AssumptionWarning,
     DAGSchedError,
     DoubtfulUnitsWarning,
     FormatError,
@@ -28,6 +31,7 @@ from dagsched_env.problem.errors import (
 )
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.platforms import ccr
+from dagsched_env.problem.platforms.altered import altered
 from dagsched_env.problem.schedule import JSON_FORMAT
 from dagsched_env.problem.workflow import Workflow
 
@@ -38,6 +42,7 @@ __all__ = [
     "assumption",
     "doubtful_units",
     "machine_files",
+    "notice",
     "read",
     "read_problem",
     "read_problems",
@@ -90,7 +95,7 @@ def read(path: str | PathLike[str], *, format: str | None = None) -> Instance | 
         found = FORMATS[format or recognise(source)]
         if found.read is None:
             raise DAGSchedError(f"{found.title} is only written: read the file it was made from")
-        return found.read(source)
+        return _with_remark(found.read(source))
 
 
 def read_problem(
@@ -129,7 +134,8 @@ def read_problems(paths: Iterable[str | PathLike[str]], platform: Equips) -> lis
             options for none of the files.
         OSError: a folder or a file cannot be read.
     """
-    found = [entry for path in paths for entry in _contents(path)]
+    times = platform.times if isinstance(platform, MachineOptions) else None
+    found = [entry for path in paths for entry in _contents(path, times)]
     _read_machine_file(platform)
     problems = [_put_on(path, content, platform) for path, content in found]
     bare = not problems or any(problem.bare for problem in problems)
@@ -188,32 +194,50 @@ def assumption(problems: Sequence[Problem], options: MachineOptions) -> str:
     return f"{who} no processors: {options.statement(*(problem.instance for problem in bare))}"
 
 
+def notice(problems: Sequence[Problem]) -> str:
+    """One line: what was taken for granted of the first file of which there is something to say.
+
+    Empty where there is nothing. It says nothing of machines, as ``assumption`` does.
+    """
+    said = {problem.path: texts for problem in problems if (texts := notices(problem.instance))}
+    if not said:
+        return ""
+    path, texts = next(iter(said.items()))
+    more = f"; there are notes on {len(said) - 1} more of the files" if len(said) > 1 else ""
+    return f"{path}: {'; '.join(texts)}{more}"
+
+
 def warn_assumed(
-    problems: Sequence[Problem], options: MachineOptions, remedy: str, *, stacklevel: int = 1
+    problems: Sequence[Problem],
+    options: MachineOptions | None,
+    remedy: str = "",
+    *,
+    stacklevel: int = 1,
 ) -> None:
-    """Warn where processors were assumed; once for all the problems.
+    """Warn where processors were assumed, and of what files leave out; once for all the problems.
 
     Args:
         problems: read with these options.
-        options: what was said of the machines.
+        options: what was said of the machines; None where the caller has given others.
         remedy: what the caller is to write instead, but for a key of the machine file.
         stacklevel: 1 for the caller of this function, 2 for its caller, and so on.
     """
-    fact = assumption(problems, options)
-    if fact:
+    if text := notice(problems):
+        warn(AssumptionWarning(text), stacklevel=stacklevel + 1)
+    if options is not None and (fact := assumption(problems, options)):
         names = assumed(problems, options)
         if names == (IN_MACHINE_FILE,):
             remedy = f"say {IN_MACHINE_FILE}"
-        warning = MachinesAssumedWarning(fact, names, remedy)
-        warnings.warn(warning, stacklevel=stacklevel + 1)
-    warn_doubtful(problems, options, stacklevel=stacklevel + 1)
+        warn(MachinesAssumedWarning(fact, names, remedy), stacklevel=stacklevel + 1)
+    if options is not None:
+        warn_doubtful(problems, options, stacklevel=stacklevel + 1)
 
 
 def warn_doubtful(problems: Sequence[Problem], platform: Equips, *, stacklevel: int = 1) -> None:
     """Warn of ``doubtful_units``; ``stacklevel`` as of ``warn_assumed``."""
     warning = doubtful_units(problems, platform)
     if warning is not None:
-        warnings.warn(warning, stacklevel=stacklevel + 1)
+        warn(warning, stacklevel=stacklevel + 1)
 
 
 def doubtful_units(problems: Sequence[Problem], platform: Equips) -> DoubtfulUnitsWarning | None:
@@ -253,19 +277,21 @@ def machine_files(path: str | PathLike[str]) -> list[Path]:
 
 
 def _read_machine_file(platform: Equips) -> None:
-    """So that what is wrong with it is not said of a problem."""
+    """And the table of times, so that what is wrong with them is not said of a problem."""
     if isinstance(platform, MachineOptions):
-        platform.read_machine_file()
+        platform.read_files()
 
 
 def _contents(
-    path: str | PathLike[str],
+    path: str | PathLike[str], times: str | None
 ) -> list[tuple[str | PathLike[str], Instance | Workflow]]:
-    """What a file or a folder holds."""
+    """What a file or a folder holds; a table of ``times`` in the folder is no problem."""
     folder = Path(path)
     if not folder.is_dir() or _is_csv(folder):
         return [(path, read(path))]
     entries = sorted(folder.iterdir(), key=lambda entry: entry.name)
+    if times is not None and Path(times).exists():
+        entries = [entry for entry in entries if not (entry.exists() and entry.samefile(times))]
     found = [(entry, content) for entry in entries if (content := _read_entry(entry)) is not None]
     if not found:
         raise DAGSchedError(f"{path}: no file in this folder can be read as an instance")
@@ -274,7 +300,22 @@ def _contents(
 
 def _equipped(path: str | PathLike[str], workflow: Workflow, platform: Equips) -> Problem:
     says_units = workflow.says_units or not workflow.says_data
-    return Problem(str(path), platform.equip(workflow), bare=True, says_units=says_units)
+    if not isinstance(platform, MachineOptions):  # which give times themselves
+        remedy = TO_GIVE_TIMES.format("times", "unit_times") + ", both of MachineOptions"
+        workflow = timed(workflow, {}, unit=False, source="", remedy=remedy)
+    instance = platform.equip(workflow)
+    lost = [text for text in workflow.assumptions if text not in instance.assumptions]
+    if lost:  # by a platform of the caller's own
+        instance = altered(instance, assumptions=(*lost, *instance.assumptions))
+    return Problem(str(path), instance, bare=True, says_units=says_units)
+
+
+def _with_remark(content: Instance | Workflow) -> Instance | Workflow:
+    """A workflow without edges is rare, and a lost table of edges is not."""
+    if isinstance(content, Instance) or content.edges or len(content.tasks) == 1:
+        return content
+    text = f"no task depends on another: all {len(content.tasks)} may run at the same time"
+    return dataclasses.replace(content, assumptions=(*content.assumptions, text))
 
 
 def _put_on(path: str | PathLike[str], content: Instance | Workflow, platform: Equips) -> Problem:

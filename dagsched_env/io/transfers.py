@@ -1,14 +1,14 @@
-"""The data on an edge of a trace: the files that the parent writes and the child reads."""
+"""The data on edges: files that a parent writes and a child reads, and parallel edges."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 
 import numpy as np
 
 from dagsched_env.kernels.arrays import Floats
 
-__all__ = ["transfers"]
+__all__ = ["added_up", "transfers"]
 
 
 def transfers(
@@ -30,3 +30,32 @@ def transfers(
     """
     sizes = [math.fsum(size(name, v) for name in sorted(written[u] & read[v])) for u, v in edges]
     return np.array(sizes, dtype=np.float64)
+
+
+def added_up(
+    edges: Iterable[tuple[int, int, float]], tasks: Sequence[str]
+) -> tuple[tuple[tuple[int, int], ...], Floats, tuple[str, ...]]:
+    """Parallel edges as one, which carries the data of all.
+
+    Args:
+        edges: (predecessor, successor, data), in order.
+        tasks: their names.
+
+    Returns:
+        The pairs in the order of their first edges, ``[m]`` data, and a sentence on parallel edges
+        where they carry data.
+    """
+    sizes: dict[tuple[int, int], list[float]] = {}
+    for u, v, size in edges:
+        sizes.setdefault((u, v), []).append(size)
+    data = np.array([sum(found) for found in sizes.values()], dtype=np.float64)
+    several = [pair for pair, found in sizes.items() if len(found) > 1 and any(found)]
+    said = []
+    if several:
+        (u, v), total = several[0], sum(sizes[several[0]])
+        pairs = "1 pair" if len(several) == 1 else f"{len(several)} pairs"
+        said.append(
+            f"parallel edges between {pairs} of tasks are one with the data of all, such as "
+            f"{tasks[u]!r} -> {tasks[v]!r} with {total:g}"
+        )
+    return tuple(sizes), data, tuple(said)

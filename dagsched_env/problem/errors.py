@@ -1,6 +1,7 @@
 """Errors and warnings of the package; every message names the place and a remedy."""
 
 __all__ = [
+    "AssumptionWarning",
     "DAGSchedError",
     "DoubtfulUnitsWarning",
     "FormatError",
@@ -41,7 +42,11 @@ class MissingExtraError(DAGSchedError, ImportError):
         )
 
 
-class MachinesAssumedWarning(UserWarning):
+class AssumptionWarning(UserWarning):
+    """A problem was read in a way that its file does not state; ``Instance.assumptions`` has it."""
+
+
+class MachinesAssumedWarning(AssumptionWarning):
     """A file describes no processors, and nobody has said which ones to take.
 
     Args:

@@ -4,7 +4,7 @@ import difflib
 import hashlib
 import inspect
 import json
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -18,10 +18,12 @@ from dagsched_env.kernels.graph.csr import compress, topological_order
 from dagsched_env.problem import drawing
 from dagsched_env.problem.errors import FormatError, InvalidInstanceError
 
-__all__ = ["Instance"]
+__all__ = ["DATA_KEYS", "Instance"]
 
 JSON_FORMAT = "dagsched-instance"
 JSON_VERSION = 1
+DATA_KEYS = ("data", "size", "weight")
+"""Attributes of an edge that may be its amount of data; the first one that is there counts."""
 HEADROOM = 32.0
 """How often all costs may be added up within float64: some schedulers give durations a weight."""
 
@@ -42,6 +44,8 @@ class Instance:
         task_names: n distinct names; default ``"0"`` … ``"n-1"``.
         processor_names: p distinct names; default ``"P0"`` … .
         name: a label for tables and pictures.
+        assumptions: sentences on what was taken for granted where the problem was made, such as
+            machines that its file does not describe. Equality and fingerprint leave them out.
 
     Raises:
         InvalidInstanceError: wrong shapes, NaN or negative costs, a task that no processor can
@@ -59,6 +63,7 @@ class Instance:
         task_names: Sequence[str] | None = None,
         processor_names: Sequence[str] | None = None,
         name: str | None = None,
+        assumptions: Sequence[str] | None = None,
     ) -> None:
         self.comp = _check_comp(_floats("comp", comp))
         n, p = self.comp.shape
@@ -71,6 +76,7 @@ class Instance:
         if not isinstance(name, str | None):
             raise InvalidInstanceError(f"name is {type(name).__name__}, not text")
         self.name = name
+        self.assumptions = _texts("assumptions", assumptions or ())
         self.arrays = self._build_arrays()
 
     def __setattr__(self, key: str, value: object) -> None:
@@ -187,6 +193,7 @@ class Instance:
             task_names=self.task_names if task_names is None else task_names,
             processor_names=self.processor_names if processor_names is None else processor_names,
             name=self.name if name is None else name,
+            assumptions=self.assumptions,
         )
 
     @classmethod
@@ -195,7 +202,7 @@ class Instance:
         graph: "nx.DiGraph[Any]",
         *,
         comp: str = "comp",
-        data: str = "data",
+        data: str | None = None,
         inv_bandwidth: npt.ArrayLike | None = None,
         latency: npt.ArrayLike | None = None,
         processor_names: Sequence[str] | None = None,
@@ -206,16 +213,18 @@ class Instance:
         Args:
             graph: node attribute ``comp``: p execution times; edge attribute ``data``: a number.
             comp: name of the node attribute.
-            data: name of the edge attribute; a missing one counts as 0.
+            data: name of the edge attribute; a missing one counts as 0. None: the first of
+                ``data``, ``size`` and ``weight``, in any case.
             inv_bandwidth: as of ``Instance``.
             latency: as of ``Instance``.
             processor_names: as of ``Instance``.
             name: a label; default: that of the graph.
 
         Raises:
-            InvalidInstanceError: a node without costs, or anything that ``Instance`` refuses.
+            InvalidInstanceError: a node without costs, or anything that ``Instance`` refuses, such
+                as parallel edges of a MultiDiGraph.
         """
-        if not graph.is_directed() or graph.is_multigraph():
+        if not graph.is_directed():
             raise InvalidInstanceError(
                 f"the graph is a {type(graph).__name__}: an instance needs a DiGraph"
             )
@@ -227,8 +236,8 @@ class Instance:
                 )
         return cls(
             [attributes[comp] for _, attributes in graph.nodes(data=True)],
-            [(index[u], index[v]) for u, v in graph.edges],
-            [attributes.get(data, 0.0) for _, _, attributes in graph.edges(data=True)],
+            [(index[u], index[v]) for u, v in graph.edges()],
+            [_carried(attributes, data) for _, _, attributes in graph.edges(data=True)],
             inv_bandwidth=inv_bandwidth,
             latency=latency,
             task_names=[str(node) for node in graph.nodes],
@@ -246,7 +255,7 @@ class Instance:
         return graph
 
     def to_json(self) -> str:
-        """Own JSON format; infinite costs are written as null."""
+        """Own JSON format; infinite costs are written as null, assumptions where there are some."""
         record = {
             key: value.tolist() if isinstance(value, np.ndarray) else value
             for key, value in self._as_dict().items()
@@ -254,6 +263,8 @@ class Instance:
         comp = self.comp.astype(object)
         comp[np.isinf(self.comp)] = None
         record["comp"] = comp.tolist()
+        if not self.assumptions:
+            del record["assumptions"]
         return json.dumps(
             {"format": JSON_FORMAT, "version": JSON_VERSION, **record}, allow_nan=False
         )
@@ -305,12 +316,13 @@ class Instance:
             "latency": self.latency,
             "task_names": self.task_names,
             "processor_names": self.processor_names,
+            "assumptions": self.assumptions,
         }
 
     @classmethod
     def _from_dict(cls, record: dict[str, Any]) -> "Instance":
         optional = ("inv_bandwidth", "latency", "task_names", "processor_names", "name")
-        options = {key: record.get(key) for key in optional}
+        options = {key: record.get(key) for key in (*optional, "assumptions")}
         return cls(record["comp"], record["edges"], record["data"], **options)
 
     def _build_arrays(self) -> InstanceArrays:
@@ -348,6 +360,14 @@ class Instance:
             min_comp=self.comp.min(axis=1),
         )
         return InstanceArrays(*(_frozen(array) for array in arrays))
+
+
+def _carried(attributes: Mapping[Any, Any], name: str | None) -> Any:
+    """The amount of data of an edge of networkx."""
+    if name is not None:
+        return attributes.get(name, 0.0)
+    lower = {str(key).lower(): value for key, value in attributes.items()}
+    return next((lower[key] for key in DATA_KEYS if key in lower), 0.0)
 
 
 def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -461,9 +481,7 @@ def _check_names(
 ) -> tuple[str, ...]:
     if names is None:
         return tuple(f"{prefix}{i}" for i in range(count))
-    listed = isinstance(names, Iterable) and not isinstance(names, str)
-    if not listed or not all(isinstance(name, str) for name in names):
-        raise InvalidInstanceError(f"{what} is not a list of strings")
+    names = _texts(what, names)
     if len(names) != count:
         raise InvalidInstanceError(f"{what} needs {count} names, got {len(names)}")
     seen: set[str] = set()
@@ -471,7 +489,14 @@ def _check_names(
         if name in seen:
             raise InvalidInstanceError(f"{what}[{i}] repeats {name!r}; names are distinct")
         seen.add(name)
-    return tuple(names)
+    return names
+
+
+def _texts(what: str, values: Sequence[str]) -> tuple[str, ...]:
+    listed = isinstance(values, Iterable) and not isinstance(values, str)
+    if not listed or not all(isinstance(value, str) for value in values):
+        raise InvalidInstanceError(f"{what} is not a list of strings")
+    return tuple(values)
 
 
 def _check_magnitude(instance: Instance) -> None:

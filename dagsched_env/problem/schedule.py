@@ -195,8 +195,8 @@ class Schedule:
         """Own JSON format.
 
         Args:
-            instance: the problem: its names of tasks and processors are added, for readers of the
-                file; ``from_json`` does not need them.
+            instance: the problem: its names of tasks and processors, and what was assumed of it,
+                are added for readers of the file; ``from_json`` does not need them.
         """
         names = {}
         if instance is not None:
@@ -204,6 +204,8 @@ class Schedule:
                 "tasks": list(instance.task_names),
                 "processors": list(instance.processor_names),
             }
+            if instance.assumptions:
+                names["assumptions"] = list(instance.assumptions)
         return json.dumps(
             {
                 "format": JSON_FORMAT,

@@ -13,7 +13,8 @@ class Workflow:
 
     Args:
         tasks: n distinct names.
-        runtimes: ``[n]`` seconds on a machine of speed 1, ≥ 0.
+        runtimes: ``[n]`` seconds on a machine of speed 1, ≥ 0; NaN where its file has none, which
+            ``MachineOptions`` then supply.
         edges: m pairs (predecessor, successor) of task indices.
         data: ``[m]`` bytes on each edge, ≥ 0.
         name: a label.
@@ -22,6 +23,9 @@ class Workflow:
             wanted CCR gives it a meaning.
         says_units: whether times are in seconds and data in bytes for certain, because the format
             of its file says so; in other files they may be in any unit.
+        labels: n texts that a drawing of the graph shows, empty for nodes that are no work (data,
+            channels); None = the names.
+        assumptions: sentences on what the reader of its file took for granted.
     """
 
     tasks: tuple[str, ...]
@@ -32,3 +36,5 @@ class Workflow:
     kinds: tuple[str, ...] | None = None
     says_data: bool = True
     says_units: bool = False
+    labels: tuple[str, ...] | None = None
+    assumptions: tuple[str, ...] = ()

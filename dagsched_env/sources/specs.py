@@ -105,7 +105,7 @@ def parse_file(spec: str) -> "tuple[str, MachineOptions]":
             name = plain(key)
             if name not in kinds:
                 raise DAGSchedError(f"no parameter {key!r}: {_suggestion(name, kinds)}")
-            values[name] = _value(name, text, get_args(kinds[name])[0])
+            values[name] = _value(name, text, [*get_args(kinds[name]), kinds[name]][0])
         options = MachineOptions(**values)
         options.check()
     except DAGSchedError as error:
@@ -114,7 +114,7 @@ def parse_file(spec: str) -> "tuple[str, MachineOptions]":
 
 
 def files_of(spec: str) -> list[str]:
-    """What a SPEC names: a file or a folder, and a machine file; nothing for a family.
+    """What a SPEC names: a file or a folder, and tables for it; nothing for a family.
 
     Raises:
         DAGSchedError: as ``parse_file``.
@@ -122,7 +122,7 @@ def files_of(spec: str) -> list[str]:
     if spec.startswith(PREFIX):
         return []
     path, options = parse_file(spec)
-    return [path] if options.machines is None else [path, options.machines]
+    return [path, *filter(None, (options.machines, options.times))]
 
 
 def did_you_mean(spec: str, others: Iterable[str] = ()) -> str:
@@ -258,6 +258,10 @@ def _settings(query: str) -> dict[str, str]:
 
 def _value(name: str, text: str, kind: type) -> Any:
     """One parameter of machines."""
+    if kind is bool:
+        if text.lower() not in ("true", "false"):
+            raise DAGSchedError(f"{name} is {text!r}: write true or false")
+        return text.lower() == "true"
     try:
         return kind(text)
     except ValueError:

@@ -52,6 +52,7 @@ class Section(NamedTuple):
     title: str
     rows: list[EvaluationRow]
     examples: list[Example]
+    assumptions: Sequence[str] = ()
 
 
 def write_report(
@@ -113,6 +114,8 @@ def _section(section: Section) -> Iterator[str]:
     marked = [i for i, row in enumerate(section.rows) if row.vs_heft == best]
     yield f"<h2>{plain(section.title)}</h2>"
     yield from sortable_table(HEADINGS, map(cells, section.rows), best=marked)
+    for text in section.assumptions:
+        yield f'<p class="quiet">assumed: {plain(text)}</p>'
     for example in section.examples:
         yield from _charts(example)
 

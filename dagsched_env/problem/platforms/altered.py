@@ -22,6 +22,7 @@ def altered(instance: Instance, **changes: Any) -> Instance:
         "task_names": instance.task_names,
         "processor_names": instance.processor_names,
         "name": instance.name,
+        "assumptions": instance.assumptions,
     }
     return Instance(**(arguments | changes))
 

@@ -80,6 +80,7 @@ class CpuGpu:
             processor_names=[f"CPU{q}" for q in range(cpus)]
             + [f"GPU{q}" for q in range(self.n_gpus)],
             name=workflow.name,
+            assumptions=workflow.assumptions,
         )
 
     def _accelerations(self, workflow: Workflow, rng: np.random.Generator) -> Floats:

@@ -100,6 +100,7 @@ class Platform:
             task_names=workflow.tasks,
             processor_names=self.processor_names,
             name=workflow.name,
+            assumptions=workflow.assumptions,
         )
 
     def _allowed(self, workflow: Workflow) -> npt.NDArray[np.bool_]:

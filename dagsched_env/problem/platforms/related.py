@@ -60,4 +60,5 @@ class Related:
             scale_to_ccr(workflow.data, comp, ratio),
             task_names=workflow.tasks,
             name=workflow.name,
+            assumptions=workflow.assumptions,
         )

@@ -63,4 +63,5 @@ class Unrelated:
             scale_to_ccr(workflow.data, comp, ratio),
             task_names=workflow.tasks,
             name=workflow.name,
+            assumptions=workflow.assumptions,
         )

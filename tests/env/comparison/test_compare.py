@@ -169,4 +169,5 @@ def test_csv_has_every_schedule():
         "makespan": "5.0",
         "slr": "1.25",
         "seconds": "0.25",
+        "assumed": "",
     }

@@ -9,7 +9,7 @@ from dagsched_env.problem.errors import DAGSchedError
 from helpers.broken_files import COUNT, Broken, broken_files
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::dagsched_env.problem.errors.MachinesAssumedWarning"  # here machines do not matter
+    "ignore::dagsched_env.AssumptionWarning"  # here it does not matter what is assumed
 )
 
 CORPUS = broken_files()

@@ -19,7 +19,7 @@ from helpers.brute_force import optimum
 from helpers.isolation import blocking
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::dagsched_env.problem.errors.MachinesAssumedWarning"  # here machines do not matter
+    "ignore::dagsched_env.AssumptionWarning"  # here it does not matter what is assumed
 )
 
 SAMPLES = TESTS / "data" / "formats"
@@ -328,7 +328,7 @@ def test_workflows_get_a_random_platform_by_default(name):
         ("diamond.dax", 'parent ref="ID3"', 'parent ref="ID9"', "child 2 refers to 'ID9'"),
         ("diamond.dax", 'id="ID4"', 'id="ID2"', "job 3 repeats the id 'ID2' of job 1"),
         ("diamond.dax", 'runtime="2"', 'runtime="soon"', "runtime of job 0: 'soon' is not a"),
-        ("diamond.dax", 'runtime="0"', "", "job 2 has no attribute 'runtime'"),
+        ("diamond.dax", 'runtime="0"', "", "task 'ID3' .'work'. has no time: times names a"),
         ("diamond.dax", ">7<", ">-7<", "size in uses 2 of job 1: '-7' is not between"),
         ("diamond.dax", "</adag>", "</adog>", "not XML: mismatched tag: line 27"),
         ("trace_14.json", '"link": "input"', '"link": "in"', r"tasks\[0\].files\[0\].link is in:"),
@@ -526,9 +526,8 @@ def test_workflow_from_networkx():
     ("graph", "message"),
     [
         (nx.Graph([(0, 1)]), "is a Graph: a workflow needs a DiGraph"),
-        (nx.MultiDiGraph([(0, 1)]), "is a MultiDiGraph"),
         (nx.DiGraph(), "no nodes"),
-        (nx.DiGraph([(0, 1)]), "node 0 has no attribute 'runtime'"),
+        (nx.DiGraph([(0, 1)]), "node '0' has no attribute 'runtime' or 'weight' or"),
         (nx.DiGraph([(0, "0")]), "same text"),
     ],
 )
@@ -537,11 +536,11 @@ def test_graphs_that_are_no_workflow(graph, message):
         io.workflow_from_networkx(graph)
 
 
-@pytest.mark.parametrize("value", ["1", None, float("nan"), -1, 1e101, 10**400, True, 1j])
+@pytest.mark.parametrize("value", ["one", None, float("nan"), -1, 1e101, 10**400, True, 1j])
 def test_attributes_that_are_no_amount(value):
     graph = nx.DiGraph()
     graph.add_node("a", runtime=value)
-    with pytest.raises(FormatError, match="runtime of node 'a' is "):
+    with pytest.raises(FormatError, match=r"runtime of node 'a'(: | is )"):
         io.workflow_from_networkx(graph)
 
 

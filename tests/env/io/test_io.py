@@ -22,7 +22,7 @@ from dagsched_env.sources import as_instance, resolve_source
 from helpers import ROOT
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::dagsched_env.problem.errors.MachinesAssumedWarning"  # here machines do not matter
+    "ignore::dagsched_env.AssumptionWarning"  # here it does not matter what is assumed
 )
 
 TRACE = {

@@ -35,7 +35,7 @@ def read(folder, text):
 def test_runtimes_come_from_the_job_its_metadata_or_its_transformation(tmp_path):
     assert io.read(SAMPLE).runtimes.tolist() == [2, 4.5, 0, 8]
     other = DIAMOND.replace("  - name: work", "  - version: 2\n    name: work")
-    with pytest.raises(FormatError, match=r"workflow.jobs\[1\] has no runtime: write seconds as"):
+    with pytest.raises(FormatError, match=r"task 'work_\w+' .'work'. has no time: times names a"):
         read(tmp_path, other)
     same = other.replace("\n  name: work", "\n  version: 2\n  name: work")
     assert read(tmp_path, same).runtimes.tolist() == [2, 4.5, 0, 8]

@@ -247,6 +247,9 @@ def test_traces_run_on_any_platform():
     assert instance == io.load("montage", platform=platform)
 
 
+@pytest.mark.filterwarnings(
+    "ignore::dagsched_env.problem.errors.AssumptionWarning"
+)  # tasks of no time
 @pytest.mark.parametrize("name", io.BUNDLED)
 def test_bundled_traces_have_the_stated_sizes(name):
     readme = (io.bundled(name).parent / "README.md").read_text(encoding="utf-8")

@@ -13,7 +13,12 @@ from scipy import stats
 from dagsched_env import io, suites
 from dagsched_env.environment.env import DAGSchedEnv
 from dagsched_env.generators import CholeskyGenerator, Mixture, StencilGenerator
-from dagsched_env.problem.errors import DAGSchedError, FormatError, MachinesAssumedWarning
+from dagsched_env.problem.errors import (
+    AssumptionWarning,
+    DAGSchedError,
+    FormatError,
+    MachinesAssumedWarning,
+)
 from dagsched_env.problem.instance import Instance
 from dagsched_env.sources import InstanceList, resolve_source
 from helpers import ROOT
@@ -52,7 +57,8 @@ def test_a_folder_is_read_by_name(folder: Path) -> None:
     source = resolve_source(str(folder))
     assert isinstance(source, InstanceList)
     assert source.instances == tuple(instances)
-    samples = io.load_folder(FORMATS, platform=io.RandomPlatform())
+    with pytest.warns(AssumptionWarning, match=r"diamond\.dax: 1 of 4 tasks take no time"):
+        samples = io.load_folder(FORMATS, platform=io.RandomPlatform())
     assert len(samples) == 18 - 1  # all of them, without README.md
 
 

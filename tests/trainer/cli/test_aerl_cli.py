@@ -286,15 +286,19 @@ def test_evaluate_on_files(
 
 
 def test_evaluate_on_machines_of_choice(
-    trained: tuple[Path, str], capsys: pytest.CaptureFixture[str]
+    trained: tuple[Path, str], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     command = ["evaluate", "--checkpoint", trained[0], "--simulations", 2, "--budget", 0.01]
     command += ["--instances", "montage", "epigenomics", "suite:paper"]
     machines = ["--platform", "identical", "--processors", "3", "--bandwidth", "1Gbit/s"]
     assert main([*map(str, command), *machines]) == 0
     assert capsys.readouterr().err == ""
-    assert main([*map(str, command)]) == 0
-    (line,) = capsys.readouterr().err.splitlines()
+    assert main([*map(str, command), "--json", str(tmp_path / "table.json")]) == 0
+    output = capsys.readouterr()
+    (line,) = output.err.splitlines()
+    assumed = json.loads((tmp_path / "table.json").read_text())["assumptions"]
+    assert output.out.splitlines()[-1] == f"assumed: {assumed[0]}"
+    assert "machines: 4 unrelated processors (beta 0.5) drawn with seed 0, CCR 1" in assumed[0]
     assert line == (
         "aerl: montage and 1 other file describe no processors: 4 unrelated processors (beta 0.5) "
         "drawn with seed 0, communication rescaled to CCR 1; change it with --platform, "
@@ -420,7 +424,7 @@ def test_solve_takes_the_checkpoint_before_a_damaged_one_and_says_so(
     assert fails(capsys, *command, tmp_path / "run") == f"{damaged}: missing"
 
 
-def test_solve_on_machines_of_choice(capsys: pytest.CaptureFixture[str]) -> None:
+def test_solve_on_machines_of_choice(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     graph = TESTS / "data" / "formats" / "weight_style.dot"
     command = ["solve", str(graph), "--simulations", "200", "--checkpoint", "none"]
     machines = ["--platform", "identical", "--processors", "2", "--bandwidth", "1"]
@@ -428,9 +432,34 @@ def test_solve_on_machines_of_choice(capsys: pytest.CaptureFixture[str]) -> None
     output = capsys.readouterr()
     assert float(output.out.split()[1]) == 15
     assert output.err == ""
-    assert main(command) == 0
-    assumed = f"aerl: {graph} describes no processors: 4 unrelated processors (beta 0.5) drawn "
-    assert capsys.readouterr().err.startswith(assumed)
+    assert "assumed" not in output.out
+    files = ["--json", str(tmp_path / "r.json"), "--out", str(tmp_path / "s.json")]
+    assert main([*command, *files]) == 0
+    output = capsys.readouterr()
+    drawn = "4 unrelated processors (beta 0.5) drawn with seed 0"
+    assert output.err.startswith(f"aerl: {graph} describes no processors: {drawn}")
+    sentence = f"machines: {drawn}, CCR 1; not given: platform, processors, beta, platform_seed, "
+    (line,) = [line for line in output.out.splitlines() if line.startswith("assumed       ")]
+    assert line.startswith(f"assumed       {sentence}")
+    (record,) = json.loads((tmp_path / "r.json").read_text())
+    schedule = json.loads((tmp_path / "s.json").read_text())
+    assert record["assumptions"] == schedule["assumptions"] == [line.split("       ", 1)[1]]
+
+
+def test_solve_graphs_without_times(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    graphs, table, results = tmp_path / "graphs", tmp_path / "graphs" / "t.csv", tmp_path / "r.json"
+    graphs.mkdir()
+    table.write_text("name,seconds\na,2\nb,4\n")
+    for name in ("x", "y"):
+        (graphs / f"{name}.dot").write_text("digraph { a -> b }")
+    command = ["solve", graphs, "--simulations", 10, "--checkpoint", "none", "--processors", 1]
+    remedy = "--times names a table of name or label and seconds, --unit-times gives each task 1"
+    assert fails(capsys, *command).endswith(f"task 'a' has no time, nor have 1 others: {remedy}")
+    for options, makespan in ((["--times", table], 6.0), (["--unit-times"], 2.0)):
+        succeeds(capsys, *command, *options, "--platform", "identical", "--json", results)
+        assert [x["makespan"] for x in json.loads(results.read_text())] == [makespan] * 2
+    out = succeeds(capsys, *command, "--unit-times")
+    assert out.splitlines()[-1].startswith("assumed: machines: 1 unrelated processors")
 
 
 def test_solve_keeps_to_seconds(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ import aerl_trainer
 from aerl_trainer import config as settings
 from aerl_trainer.cli import main
 from aerl_trainer.config import Config
-from aerl_trainer.run.launch import with_machines
+from aerl_trainer.run.launch import with_machines, with_specs
 from aerl_trainer.run.reporting import read_metrics
 from aerl_trainer.run.training import TrainingResult
 from dagsched_env import io
@@ -21,6 +21,7 @@ from dagsched_env.io import MachineOptions
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.sources import Instances
+from dagsched_env.sources.specs import parse_file
 from helpers import TESTS
 from helpers.small_runs import lockstep_config, problem, small_config
 
@@ -119,6 +120,21 @@ def test_machines_stay_where_a_spec_says_them(tmp_path: Path) -> None:
         (f"blast?{said}",),
     ]
     assert with_machines(lists, MachineOptions()) == lists
+
+
+def test_tables_of_a_spec_are_recorded_by_their_absolute_paths(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("graph.dot").write_text("digraph { a -> b }")
+    options = MachineOptions(machines="m.json", times="t.csv")
+    (given,) = with_machines([["graph.dot"]], options)
+    assert given == ("graph.dot?machines=m.json&times=t.csv",)
+    saved = with_specs(Config(), given).curriculum.levels[0].instances
+    tables = f"machines={tmp_path / 'm.json'}&times={tmp_path / 't.csv'}"
+    assert saved == (f"{tmp_path / 'graph.dot'}?{tables}",)
+    (given,) = with_machines([["graph.dot"]], MachineOptions(unit_times=True))
+    assert parse_file(given[0]) == ("graph.dot", MachineOptions(unit_times=True))
 
 
 @pytest.mark.parametrize("word", ["list", "family:list"])
