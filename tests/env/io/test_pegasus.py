@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from dagsched_env import io
@@ -35,8 +36,9 @@ def read(folder, text):
 def test_runtimes_come_from_the_job_its_metadata_or_its_transformation(tmp_path):
     assert io.read(SAMPLE).runtimes.tolist() == [2, 4.5, 0, 8]
     other = DIAMOND.replace("  - name: work", "  - version: 2\n    name: work")
+    assert np.isnan(read(tmp_path, other).runtimes).tolist() == [False, True, False, False]
     with pytest.raises(FormatError, match=r"task 'work_\w+' .'work'. has no time: times names a"):
-        read(tmp_path, other)
+        io.load(tmp_path / "workflow.yml", platform=io.MachineOptions(processors=2))
     same = other.replace("\n  name: work", "\n  version: 2\n  name: work")
     assert read(tmp_path, same).runtimes.tolist() == [2, 4.5, 0, 8]
 
