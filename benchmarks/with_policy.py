@@ -7,11 +7,12 @@ Each row is a set of problems with the policy that ``solve`` gets: a family with
 of its own, first small graphs, then large ones (the number of tasks is in the name); families that
 have none, ``many`` (Topcuoglu graphs with 8 to 16 processors) and suites with the one that it
 chooses (``auto``). With ``--auto`` it chooses everywhere. The columns are geometric means over the
-problems of makespans with the policy over those without one (± standard error), the share of solves
-in which the policy was found to help, and, with ``--best-s``, makespans without and with it over
-the shortest that anything here found, one more run of so many seconds each included. ``--cpu-time``
-counts budgets in CPU time of this process, for a machine that does other work. ``--graphs`` is the
-seed of the problems of families, and of the choice among those of a suite.
+problems of makespans with the policy over those of ``dagsched_env.solver.solve``, which has neither
+policy nor tree (± standard error), the share of solves in which the policy was found to help, and,
+with ``--best-s``, makespans without and with it over the shortest that anything here found, one
+more run of so many seconds each included. ``--cpu-time`` counts budgets in CPU time of this
+process, for a machine that does other work. ``--graphs`` is the seed of the problems of families,
+and of the choice among those of a suite.
 
 Each problem has seeds of its own: graphs of one shape are searched alike with one seed, so that the
 errors of problems that share it add up instead of cancelling out. The means are geometric because
@@ -26,8 +27,7 @@ from families import ALL, FAMILIES
 from numpy.typing import NDArray
 
 from aerl_trainer import solve
-from aerl_trainer.solving.solver import SolveResult
-from dagsched_env import Instance, suites
+from dagsched_env import Instance, solver, suites
 from dagsched_env.sources import resolve_source
 
 AUTO = "auto"
@@ -88,9 +88,14 @@ def problems(row: str, count: int, graphs: int) -> list[Instance]:
     return [draw(np.random.default_rng([graphs, i])) for i in range(count)]
 
 
-def solved(instance: Instance, checkpoint: str | None, budget_s: float, seed: int) -> SolveResult:
-    """By one actor."""
-    return solve(instance, budget_s=budget_s, checkpoint=checkpoint, seed=seed)
+def solved(
+    instance: Instance, checkpoint: str | None, budget_s: float, seed: int
+) -> tuple[float, bool]:
+    """Makespan of one actor, and whether the policy was found to help."""
+    if checkpoint is None:
+        return solver.solve(instance, budget_s=budget_s, seed=seed).makespan, False
+    result = solve(instance, budget_s=budget_s, checkpoint=checkpoint, seed=seed)
+    return result.makespan, result.policy is not None
 
 
 def mean_error(ratios: NDArray[np.float64]) -> str:
@@ -113,22 +118,20 @@ def measure(
     best = np.full(len(instances), np.inf)
     for budget_s in budgets:
         trained, plain = (
-            [
-                [solved(instance, guide, budget_s, seeds * k + run) for run in range(seeds)]
-                for k, instance in enumerate(instances)
-            ]
+            np.array(
+                [
+                    [solved(instance, guide, budget_s, seeds * k + run) for run in range(seeds)]
+                    for k, instance in enumerate(instances)
+                ]
+            )
             for guide in (checkpoint, None)
         )
-        with_it, without = (
-            np.array([[result.makespan for result in results] for results in found_of])
-            for found_of in (trained, plain)
-        )
-        found[budget_s] = with_it, without
-        shares[budget_s] = float(np.mean([[r.policy is not None for r in rs] for rs in trained]))
+        found[budget_s] = with_it, without = trained[..., 0], plain[..., 0]
+        shares[budget_s] = trained[..., 1].mean()
         best = np.minimum(best, np.minimum(with_it, without).min(axis=1))
     if best_s > 0:
         for checkpoint_too in (checkpoint, None):
-            longer = [solved(i, checkpoint_too, best_s, seeds).makespan for i in instances]
+            longer = [solved(i, checkpoint_too, best_s, seeds)[0] for i in instances]
             best = np.minimum(best, longer)
     for budget_s, (with_it, without) in found.items():
         cells = [row, f"{budget_s:g} s", mean_error(with_it / without), f"{shares[budget_s]:.2f}"]

@@ -111,9 +111,9 @@ def solve(
         checkpoint: whose samples join the list schedules, and what guides the search if one of
             them is shorter than every list schedule: a run, a checkpoint, the name of a shipped
             policy, or a loaded ``Policy``. ``"auto"`` takes the shipped policy whose greedy
-            schedule of this instance is shortest, or none for a small job shop with a budget of
-            seconds alone (``dagsched_env.solver.orders_only``). None searches with the hand-made
-            prior.
+            schedule of this instance is shortest. None searches with the hand-made prior. With
+            these two and a budget of seconds alone a problem in which each task can run on one
+            processor only, as in a job shop, has no policy and no tree search.
         anneal: False spends the whole budget on the tree search and leaves its schedule as it is.
         seed: of all randomness.
         target: end when the makespan is at most this (time), > 0.
@@ -141,15 +141,15 @@ def solve(
         with interrupts():
             run_list_schedulers(best)
             prove_bounds(best)
-            # Where an order is all that is to be found, CP-SAT needs the time more.
+            # Where an order is all that is to be found, races and CP-SAT make more of the time.
             timed = anneal and simulations is None and budget_s is not None
-            unaided = timed and orders_only(instance)
+            unaided = timed and policy is None and orders_only(instance)
             if policy or (checkpoint == AUTO and not unaided):
                 given = "as given" if isinstance(checkpoint, Policy) else str(checkpoint)
                 name, policy, share = _consult(best, policy, given, seed)
             clock = _Clock(best, share if anneal else 1.0)
             batch_size = clock.budget_s / (BATCHES * SIMULATION_COST * best.list_s)
-            if best.over is None and batch_size >= 1 / BATCHES:
+            if best.over is None and not unaided and batch_size >= 1 / BATCHES:
                 config = _solve_config(policy, budget_s, simulations, actors, batch_size)
                 together = joint_search if clock.budget_s >= WORTH_PROCESSES_S else None
                 search = together or _search_by_itself

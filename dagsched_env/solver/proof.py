@@ -137,7 +137,7 @@ def load_cp_sat() -> None:
 
 
 def _least_time_s(instance: Instance) -> float:
-    if orders_only(instance):
+    if _few_orders(instance):
         tasks = np.count_nonzero(np.isfinite(instance.comp), axis=0)
         return ORDER_S * float((tasks * (tasks - 1) // 2).sum())
     eligible = np.count_nonzero(np.isfinite(instance.comp))
@@ -160,14 +160,17 @@ def _share(instance: Instance) -> float:
 
 def _promising_share(instance: Instance) -> float:
     """Most of the time that is left that the least time of a promising run may take."""
-    return SHARE if orders_only(instance) else _share(instance)
+    return SHARE if _few_orders(instance) else _share(instance)
 
 
 def orders_only(instance: Instance) -> bool:
-    """Whether each of at most ``MOST_TASKS_IN_PLACE`` tasks can run on one processor only."""
-    in_place = np.count_nonzero(np.isfinite(instance.comp)) == instance.n_tasks
-    return in_place and instance.n_tasks <= MOST_TASKS_IN_PLACE
+    """Whether each task can run on one processor only, as in a job shop."""
+    return np.count_nonzero(np.isfinite(instance.comp)) == instance.n_tasks
+
+
+def _few_orders(instance: Instance) -> bool:
+    return instance.n_tasks <= MOST_TASKS_IN_PLACE and orders_only(instance)
 
 
 def _is_small(instance: Instance) -> bool:
-    return instance.n_tasks <= MOST_TASKS or orders_only(instance)
+    return instance.n_tasks <= MOST_TASKS or _few_orders(instance)

@@ -99,7 +99,7 @@ def solve(
 def prove_bounds(best: Best) -> None:
     """Compute the lower bounds, if the time that is left affords them.
 
-    It does not depend on how long anything took before, so that a busy moment changes no bound.
+    Their time is estimated by counts, not by what was measured: a busy moment changes no bound.
     """
     instance = best.instance
     size = instance.comp.size

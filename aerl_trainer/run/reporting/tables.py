@@ -40,9 +40,6 @@ def print_table(
         console: where to print; by default standard output.
     """
     table = Table(
-        title=title,
-        title_justify="left",
-        title_style="bold",
         box=SIMPLE_HEAD,  # with borders the rows would not fit into 80 columns
         show_edge=False,
         padding=(0, 1, 0, 0),
@@ -52,4 +49,6 @@ def print_table(
     best = best_ratio(rows)
     for row in rows:
         table.add_row(*cells(row), style="bold" if row.vs_heft == best else None)
-    (console or Console(markup=False)).print(table)
+    out = console or Console(markup=False)
+    out.print(title, style="bold", highlight=False)  # of the table, it would wrap at its width
+    out.print(table)

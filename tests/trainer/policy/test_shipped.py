@@ -90,23 +90,27 @@ def test_solve_leaves_out_what_does_not_help() -> None:
     assert result.makespan <= best_of_portfolio(instance).makespan
 
 
-@pytest.mark.parametrize(("machines", "limits", "consulted"), [
+@pytest.mark.parametrize(("machines", "limits", "aided"), [
     (4, {"budget_s": 0.05}, False),
+    (21, {"budget_s": 0.5}, False),
+    (21, {"budget_s": 0.5, "checkpoint": None}, False),
     (4, {"budget_s": 0.05, "checkpoint": "default"}, True),
     (4, {"budget_s": 0.05, "anneal": False}, True),
     (4, {"simulations": 20}, True),
-    (21, {"budget_s": 0.5}, True),
 ])  # fmt: skip
-def test_no_policy_takes_time_from_cp_sat_on_a_small_job_shop(
-    machines: int, limits: dict[str, Any], consulted: bool, monkeypatch: pytest.MonkeyPatch
+def test_no_policy_and_no_tree_take_time_from_the_race_on_a_job_shop(
+    machines: int, limits: dict[str, Any], aided: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With five jobs: 20 and 105 tasks."""
     asked = []
-    consult = solver._consult
-    monkeypatch.setattr(
-        solver, "_consult", lambda *arguments: asked.append(arguments) or consult(*arguments)
-    )
+
+    def watch(name: str) -> None:
+        step = getattr(solver, name)
+        monkeypatch.setattr(solver, name, lambda *given: asked.append(name) or step(*given))
+
+    watch("_consult")
+    watch("_search_by_itself")
     draw = JobShopGenerator(n_jobs=5, n_machines=machines)
     result = solve(draw(np.random.default_rng(3)), seed=0, **limits)
-    assert bool(asked) == consulted
-    assert consulted or result.policy is None
+    assert bool(asked) == aided
+    assert aided or (result.policy, result.simulations) == (None, 0)

@@ -30,9 +30,11 @@ from aerl_trainer.tree.tree import SIMS_DONE, WRITER
 from aerl_trainer.tree.worker import SearchWorker
 from dagsched_env import exact
 from dagsched_env.comparison.compare import mean_ratio
+from dagsched_env.problem.bounds import lower_bounds
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.schedulers import CONSTRUCTIVE, SCHEDULERS, best_of_portfolio
+from dagsched_env.sources import resolve_source
 from helpers import TESTS
 from helpers.oracles import GRAPHS, paper_instance
 from helpers.small_runs import lockstep_config, problem, shared_memory_of
@@ -115,6 +117,19 @@ def test_a_proved_optimum_is_one() -> None:
             proved += 1
             assert result.makespan == pytest.approx(best.schedule.makespan)
     assert proved >= 10
+
+
+@pytest.mark.parametrize(
+    "limits", [{"budget_s": 0.6}, {"budget_s": 0.6, "anneal": False}, {"simulations": 1}]
+)
+def test_every_result_has_the_best_lower_bound(limits: dict[str, Any]) -> None:
+    """Whether or not a tree is grown, and whatever the seed."""
+    spec = "family:wfcommons?application=bwa&tasks=300&platform=identical&processors=16"
+    instance = resolve_source(spec)(np.random.default_rng(0))
+    known = lower_bounds(instance).best
+    assert known > 1.01 * instance.lower_bound
+    for seed in range(2):
+        assert solve(instance, seed=seed, **limits).lower_bound >= known
 
 
 def test_nothing_is_claimed_of_a_search_that_ends_early() -> None:

@@ -175,7 +175,8 @@ def test_page_shows_figures_and_makespans(directory: RunDirectory) -> None:
     write_report(directory, Config(), 120, [shown])
     text = directory.report.read_text(encoding="utf-8")
     assert "steps 120 · started 2" in text
-    assert "<td>1.0000</td><td>1.0800</td><td>0</td><td>40</td><td>0</td><td>0.0712</td>" in text
+    row = "<td>1.0000 ±0.000</td><td>1.0800 ±0.010</td><td>0/40/0</td><td>0.0712</td>"
+    assert row in text
     assert text.count('<tr class="best">') == 1
     first, *_, last = (s.makespan for s in shown.examples[0].schedules.values())
     assert f"HEFT: makespan {first:g}<" in text
