@@ -106,6 +106,7 @@ def test_yaml_makes_nothing_but_text():
         parse_yaml("[" * 1_000_000)
 
 
+@pytest.mark.filterwarnings("ignore::dagsched_env.AssumptionWarning")  # a task without work
 def test_a_folder_leaves_out_other_yaml(tmp_path):
     (tmp_path / "sites.yml").write_text("pegasus: 5.0\nsites:\n- name: local\n")
     (tmp_path / "conf.yaml").write_text("jobs: [unit, lint]\n")
