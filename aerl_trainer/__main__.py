@@ -11,8 +11,6 @@ import sys
 from dagsched_env.interrupts import EXIT_INTERRUPTED, leaving_at_once
 from dagsched_env.problem.errors import MissingExtraError
 
-__all__ = ["main"]
-
 EXIT_ERROR = 2
 
 

@@ -8,8 +8,6 @@ import sys
 
 from dagsched_env.interrupts import EXIT_INTERRUPTED, leaving_at_once
 
-__all__ = ["main"]
-
 
 def main() -> int:
     """Run the command line; returns the exit code."""

@@ -25,8 +25,6 @@ from dagsched_env.pictures.labels import one_line
 from dagsched_env.problem.instance import Instance
 from dagsched_env.sources import specs
 
-__all__ = ["HELDOUT", "Settings", "compare", "evaluate", "record", "title"]
-
 HELDOUT = "suite:heldout"
 
 

@@ -11,8 +11,6 @@ import tyro
 from dagsched_env.cli.machines import MachineFlags
 from dagsched_env.schedulers.anytime import check_count, check_positive
 
-__all__ = ["UNSAID", "Machines", "Specs", "as_json", "check_limits", "described"]
-
 NO_DEFAULT = (None, (), inspect.Parameter.empty)
 """Defaults of which help says nothing: the description says what is done then."""
 

@@ -17,8 +17,6 @@ from dagsched_env.cli.terminal import leave_unread, print_any_text
 from dagsched_env.interrupts import interrupts
 from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
 
-__all__ = ["joined", "main"]
-
 EXIT_ERROR, EXIT_INTERRUPTED = 2, 130
 REPEATED = ("--instances", "--set", "--validate")
 """Options of many values, which may be given more than once."""

@@ -25,8 +25,6 @@ from dagsched_env.io.atomic import write_text
 from dagsched_env.io.journal import Journal, digest
 from dagsched_env.problem.errors import DAGSchedError
 
-__all__ = ["solve"]
-
 
 class Outputs(NamedTuple):
     """Where the results go."""

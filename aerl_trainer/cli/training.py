@@ -25,8 +25,6 @@ from dagsched_env.pictures.labels import one_line
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.sources import specs
 
-__all__ = ["train"]
-
 GANTT_TRACE = "montage"
 LIST = ("list", f"{specs.PREFIX}list")
 

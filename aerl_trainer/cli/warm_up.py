@@ -23,8 +23,6 @@ from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.simulator import State
 
-__all__ = ["warm_up"]
-
 
 def warm_up() -> None:
     """Take one small problem through every kernel of both packages."""

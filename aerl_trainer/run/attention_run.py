@@ -33,8 +33,6 @@ from dagsched_env.comparison.compare import mean_ratio, summarise
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.schedulers import best_of_portfolio, heft
 
-__all__ = ["AttentionRun"]
-
 
 class AttentionRun:
     """The parts of a run; ``training.train`` opens it, and ends it with a checkpoint.

@@ -10,8 +10,6 @@ from aerl_trainer.run.problems import Problems
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 
-__all__ = ["Curriculum"]
-
 SLOPE_TOLERANCE = 1e-12
 """A slope below this is that of a constant history, up to rounding."""
 

@@ -5,8 +5,6 @@ import signal
 from collections.abc import Iterator
 from types import FrameType
 
-__all__ = ["Stop", "stop_on_signals"]
-
 
 class Stop:
     """Set by a signal, read by the loop; a second Ctrl-C does not wait for it."""

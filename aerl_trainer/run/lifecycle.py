@@ -19,8 +19,6 @@ from aerl_trainer.run.curriculum import Curriculum
 from aerl_trainer.runtime.harvest import JobPool
 from aerl_trainer.tree.records import SearchJob, SearchReport, TreeGroup
 
-__all__ = ["LifecycleThread", "JobLifecycle"]
-
 MOST_GROUPS = 64
 """Trees that wait for the fast policy to learn from them; older ones are forgotten."""
 

@@ -15,8 +15,6 @@ from aerl_trainer.run.reporting import MetricsLog, Progress, RunDirectory, Statu
 from aerl_trainer.runtime.pool import PoolStats
 from aerl_trainer.tree.records import SearchReport
 
-__all__ = ["RunObserver", "open_log"]
-
 RATE_WINDOW_S = 10.0
 """Simulations per second and the figures of inference are those of about this long."""
 

@@ -24,8 +24,6 @@ from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.parts import LEAST, Parts, split_instances
 from dagsched_env.sources import Draw, InstanceList, Instances, as_instance, resolve_source
 
-__all__ = ["PYTHON", "Problems", "listed"]
-
 PYTHON = "python:"
 """Begins the SPEC of a function, which only the Python program that made it can give again."""
 

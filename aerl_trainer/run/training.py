@@ -46,8 +46,6 @@ from dagsched_env.sources import Draw
 if TYPE_CHECKING:
     from aerl_trainer.run.attention_run import AttentionRun
 
-__all__ = ["TrainingResult", "train"]
-
 PUBLISHED_AT_START = 1
 
 

@@ -27,8 +27,6 @@ from dagsched_env.problem.schedule import Schedule
 from dagsched_env.problem.simulator import State
 from dagsched_env.schedulers import best_of_portfolio, heft
 
-__all__ = ["Validator", "greedy_schedule", "value_correlations"]
-
 MORE_AT_END = 5
 """Times as many problems for the paired test at the end of a run."""
 SIGNIFICANT = 1.65

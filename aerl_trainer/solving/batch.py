@@ -21,8 +21,6 @@ from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.solver import Finding
 
-__all__ = ["solve_here", "solve_there"]
-
 
 def solve_here(
     problems: Sequence[tuple[str, Instance]], journal: Journal, **options: Any

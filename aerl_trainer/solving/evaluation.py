@@ -20,8 +20,6 @@ from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers import CONSTRUCTIVE, SCHEDULERS
 
-__all__ = ["Evaluation", "contestants", "evaluate", "example_of", "examples"]
-
 REFERENCE = "heft"
 SEARCH = "search_trained"
 ATTENTION_SAMPLED = f"reinforce_sampled_{SAMPLES}"

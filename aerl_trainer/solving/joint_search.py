@@ -17,8 +17,6 @@ from aerl_trainer.tree.summary import Found, found_in
 from aerl_trainer.tree.worker import SearchWorker
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["search_together"]
-
 
 def search_together(
     job: SearchJob,

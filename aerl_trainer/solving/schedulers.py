@@ -13,8 +13,6 @@ from dagsched_env.comparison.compare import Scheduler
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["from_checkpoint"]
-
 
 def from_checkpoint(checkpoint: Path, samples: int, seed: int) -> dict[str, Scheduler]:
     """``policy``, one greedy pass, and ``policy_sampled``, the best of it and of samples.

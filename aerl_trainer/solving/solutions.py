@@ -14,8 +14,6 @@ from dagsched_env.pictures.labels import one_line
 from dagsched_env.problem.instance import Instance
 from dagsched_env.schedulers import CONSTRUCTIVE
 
-__all__ = ["Solution", "print_solution", "print_solutions", "record_of"]
-
 
 class Solution(NamedTuple):
     """One solved problem."""

@@ -10,8 +10,6 @@ from typing import Any, TypeVar
 from aerl_trainer.runtime.cluster.fleet import Fleet
 from aerl_trainer.runtime.cluster.ray_nodes import RayMembers, connected, load_ray
 
-__all__ = ["Spread", "TaskWorker", "cluster_of"]
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 

@@ -18,8 +18,6 @@ from aerl_trainer.policy.shipped import shipped_names
 from aerl_trainer.solving.learned import DamageWarning, Policy, Trained
 from dagsched_env.problem.errors import DAGSchedError
 
-__all__ = ["read_run"]
-
 
 def read_run(place: Path) -> Trained:
     """What is trained in a run directory, or in a checkpoint of one.

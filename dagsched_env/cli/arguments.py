@@ -9,16 +9,6 @@ from typing import TypeAlias
 from dagsched_env import io
 from dagsched_env.sources import plugins
 
-__all__ = [
-    "FILE_HELP",
-    "Commands",
-    "add_command",
-    "positive",
-    "positive_seconds",
-    "say_hidden",
-    "seed",
-]
-
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 FILE_HELP = (

@@ -20,8 +20,6 @@ from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.solver import load_kernels
 
-__all__ = ["Spread", "add_cluster", "compare_each", "here", "read_cluster"]
-
 GROUP = "dagsched.clusters"
 
 Spread = Callable[

@@ -47,8 +47,6 @@ from dagsched_env.problem.instance import Instance
 from dagsched_env.schedulers import CONSTRUCTIVE, SCHEDULERS
 from dagsched_env.solver import load_for, load_kernels
 
-__all__ = ["add_commands"]
-
 SUITE = "heldout"
 REFERENCE = "heft"
 BEST_KNOWN = "best known"

@@ -10,8 +10,6 @@ from numba.core import event
 from dagsched_env.cli.arguments import Commands, add_command
 from dagsched_env.cli.warm_up import warm_up
 
-__all__ = ["add_commands", "announce", "announced_compilation"]
-
 
 def add_commands(commands: Commands) -> None:
     """Add the command."""

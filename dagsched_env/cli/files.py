@@ -16,8 +16,6 @@ from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.platforms import PLATFORMS
 from dagsched_env.sources import plugins, specs
 
-__all__ = ["add_commands"]
-
 
 def add_commands(commands: Commands) -> None:
     """Add both commands."""

@@ -11,8 +11,6 @@ from dagsched_env.pictures.labels import one_line
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["add_commands", "read_schedule"]
-
 
 def add_commands(commands: Commands) -> None:
     """Add both commands."""

@@ -33,18 +33,6 @@ from dagsched_env.problem.errors import (
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.platforms import ccr
 
-__all__ = [
-    "MachineFlags",
-    "Problem",
-    "add_machines",
-    "assumptions_on_stderr",
-    "assumed_lines",
-    "machine_flags",
-    "read_problem",
-    "read_problems",
-    "say_machines",
-]
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MachineFlags(MachineOptions):

@@ -10,19 +10,6 @@ from dagsched_env.pictures.canvas import SUFFIXES as PICTURES
 from dagsched_env.pictures.canvas import require_matplotlib
 from dagsched_env.problem.errors import DAGSchedError
 
-__all__ = [
-    "CHARTS",
-    "JSON",
-    "PAGES",
-    "PICTURES",
-    "TABLES",
-    "check_instance_output",
-    "check_distinct",
-    "check_not_read",
-    "check_output",
-    "output_places",
-]
-
 PAGES = (".html", ".htm")
 CHARTS = (*PICTURES, *PAGES)
 JSON = (".json", "")

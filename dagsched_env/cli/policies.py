@@ -14,8 +14,6 @@ from dagsched_env.comparison.compare import Scheduler
 from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
 from dagsched_env.problem.instance import Instance
 
-__all__ = ["POLICIES", "add_checkpoint", "read_policies"]
-
 GROUP = "dagsched.policies"
 POLICIES = ("policy", "policy_sampled")
 """One greedy pass; the best of it and a number of samples."""

@@ -8,8 +8,6 @@ from dagsched_env.comparison.compare import Progress
 from dagsched_env.pictures.labels import one_line
 from dagsched_env.solver import Callback, Finding
 
-__all__ = ["bar", "live"]
-
 
 @contextmanager
 def bar(description: str, total: int) -> Iterator[Progress]:

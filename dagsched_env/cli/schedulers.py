@@ -20,8 +20,6 @@ from dagsched_env.schedulers import SCHEDULERS, SEARCHERS
 from dagsched_env.solver import Callback
 from dagsched_env.sources import plugins
 
-__all__ = ["CP_SAT", "Interrupted", "NAMES", "NAMES_HELP", "SOLVE", "add_time_limit", "choose"]
-
 SOLVE, CP_SAT = "solve", "cp_sat"
 NAMES = (*SCHEDULERS, SOLVE, CP_SAT)
 """All names of this package, ``cp_sat`` (OR-Tools, extra ``exact``) last."""

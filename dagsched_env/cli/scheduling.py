@@ -27,8 +27,6 @@ from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers import SCHEDULERS
 from dagsched_env.solver.result import OPTIMALITY_TOLERANCE
 
-__all__ = ["add_commands"]
-
 DEFAULT = "heft"
 
 

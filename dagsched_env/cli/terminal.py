@@ -4,8 +4,6 @@ import io
 import os
 import sys
 
-__all__ = ["leave_unread", "print_any_text"]
-
 
 def print_any_text() -> None:
     """From now on characters that standard output cannot encode are printed as escapes.

@@ -17,8 +17,6 @@ from dagsched_env.problem.instance import Instance
 from dagsched_env.schedulers import SCHEDULERS, SEARCHERS
 from dagsched_env.solver import load_kernels
 
-__all__ = ["STEPS", "Step", "call_all", "warm_up"]
-
 Step = Callable[[], None]
 """A function of a module that calls some kernels; it needs no other step."""
 

@@ -9,8 +9,6 @@ from gymnasium.wrappers import HumanRendering
 from dagsched_env.environment.env import DAGSchedEnv
 from dagsched_env.problem.errors import MissingExtraError
 
-__all__ = ["MakeDAGSchedEnv", "make"]
-
 NEEDED = ("pygame", "matplotlib")
 
 

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 
 from dagsched_env.problem.instance import Instance
 
-__all__ = ["OF_MACHINES", "notices", "stated", "warn"]
-
 OF_MACHINES = "machines: "
 """Begins the sentence on assumed machines; the others are notices on what a file leaves out."""
 

@@ -17,8 +17,6 @@ from pathlib import Path
 
 from dagsched_env.problem.errors import DAGSchedError
 
-__all__ = ["naming", "remove_leftovers", "write_bytes", "write_folder", "write_new", "write_text"]
-
 NAME_LETTERS = 32
 """So many letters of a name are part of the temporary one, which must not become too long."""
 

@@ -31,17 +31,6 @@ from dagsched_env.problem.instance import DATA_KEYS, Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.problem.workflow import Workflow
 
-__all__ = [
-    "Attributes",
-    "RUNTIME_KEYS",
-    "WEIGHTS",
-    "check_names",
-    "edge_attributes",
-    "graph_attributes",
-    "interpret",
-    "node_attributes",
-]
-
 Attributes = dict[str, str]
 
 RUNTIME_KEYS = ("runtime", "weight", "size")

@@ -14,8 +14,6 @@ from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["dump"]
-
 MICROSECONDS = 1e6
 """The format counts in microseconds."""
 

@@ -9,8 +9,6 @@ from pathlib import Path
 from dagsched_env.io.source import decoded, named
 from dagsched_env.problem.errors import FormatError
 
-__all__ = ["Row", "positions", "read_file", "read_table"]
-
 DECIMAL_COMMA = re.compile(r"\d,\d")
 SEPARATORS = {";": "semicolons", "\t": "tabs"}
 """Those that are refused."""

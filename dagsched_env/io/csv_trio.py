@@ -35,8 +35,6 @@ from dagsched_env.problem.errors import DAGSchedError, FormatError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["COMMUNICATION", "COMPUTATION", "FILES", "LINKS", "dump", "parse"]
-
 COMPUTATION = "computation.csv"
 COMMUNICATION = "communication.csv"
 BANDWIDTH = "bandwidth.csv"

@@ -32,8 +32,6 @@ from dagsched_env.io.transfers import added_up
 from dagsched_env.problem.errors import FormatError
 from dagsched_env.problem.workflow import Workflow
 
-__all__ = ["TASKS", "TIMES", "edge_table", "parse", "recognises", "records"]
-
 TASKS = "tasks.csv"
 EDGES = "edges.csv"
 

@@ -24,8 +24,6 @@ from dagsched_env.problem.workflow import Workflow
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-__all__ = ["parse"]
-
 
 def parse(root: "Element") -> Workflow:
     """Turn the tree of a DAX file into a workflow.

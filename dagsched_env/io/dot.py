@@ -22,8 +22,6 @@ from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.problem.workflow import Workflow
 
-__all__ = ["dump", "parse"]
-
 COLOURS = 12
 """Number of colours of the Graphviz scheme set312, which processors use in turn."""
 

@@ -13,8 +13,6 @@ from typing import NoReturn
 from dagsched_env.io.attributes import WEIGHTS, Attributes
 from dagsched_env.problem.errors import FormatError
 
-__all__ = ["Digraph", "parse_digraph", "starts_like_dot"]
-
 TOKEN = re.compile(
     r"""
     (?P<space>   \s+ | //[^\n]* | /\*.*?\*/ | ^\#[^\n]* )

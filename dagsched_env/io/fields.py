@@ -6,8 +6,6 @@ from typing import Any
 from dagsched_env.io.numbers import LARGEST
 from dagsched_env.problem.errors import FormatError
 
-__all__ = ["entries", "get", "get_amount", "get_text", "index_of", "record_of", "texts"]
-
 
 def get(record: dict[str, Any], key: str, where: str) -> Any:
     """The value of a key that must be there.

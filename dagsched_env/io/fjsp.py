@@ -24,8 +24,6 @@ from dagsched_env.io.numbers import MOST_MACHINES, amount, check_processors, lin
 from dagsched_env.problem.errors import FormatError
 from dagsched_env.problem.instance import Instance
 
-__all__ = ["parse", "recognises"]
-
 ARC = (2, 3)
 """Words of a line with an arc; a job has more."""
 

@@ -24,8 +24,6 @@ from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.problem.workflow import Workflow
 
-__all__ = ["FORMATS", "READABLE", "WRITABLE", "Format", "by_suffix"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Format:

@@ -25,8 +25,6 @@ from dagsched_env.problem.workflow import Workflow
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-__all__ = ["dump", "parse"]
-
 NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
 NAME = "name"
 """Attribute of the graph that holds the label of the instance, as in networkx."""

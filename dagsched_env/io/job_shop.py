@@ -21,8 +21,6 @@ from dagsched_env.io.numbers import MOST_MACHINES, amount, check_processors, lin
 from dagsched_env.problem.errors import FormatError
 from dagsched_env.problem.instance import Instance
 
-__all__ = ["Row", "announced", "check_no_setups", "from_zero", "parse"]
-
 Row = tuple[int, list[str]]
 """Number of a line, from 1, and its words."""
 

@@ -8,8 +8,6 @@ from typing import Any
 from dagsched_env.io.atomic import naming
 from dagsched_env.problem.instance import Instance
 
-__all__ = ["Journal", "digest"]
-
 
 def digest(path: Path) -> str:
     """SHA-256 of a file, or of all files below a folder; empty where there is neither.

@@ -46,8 +46,6 @@ from dagsched_env.io.source import Source, named
 from dagsched_env.problem.errors import FormatError
 from dagsched_env.problem.platforms import Platform
 
-__all__ = ["Machines", "load", "parse", "recognises"]
-
 FORMAT = "dagsched-machines"
 KEYS = ("format", "processors", "bandwidth", "latency", "links", "eligible")
 LINK_KEYS = ("between", "from", "to", "bandwidth", "latency")

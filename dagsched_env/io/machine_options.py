@@ -26,16 +26,6 @@ from dagsched_env.problem.platforms import PLATFORMS, Platform, ccr
 from dagsched_env.problem.platforms.altered import altered, rescaled
 from dagsched_env.problem.workflow import Workflow
 
-__all__ = [
-    "DEFAULT_KIND",
-    "DEFAULT_SEED",
-    "IN_MACHINE_FILE",
-    "KINDS",
-    "OF_KIND",
-    "PROCESSORS",
-    "MachineOptions",
-]
-
 KINDS = tuple(name.replace("_", "-") for name in PLATFORMS)
 PROCESSORS = 4
 TO_GIVE_TIMES = "{} names a table of name or label and seconds, {} gives each task 1"

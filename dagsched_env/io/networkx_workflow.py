@@ -16,8 +16,6 @@ from dagsched_env.problem.errors import AssumptionWarning, FormatError
 from dagsched_env.problem.instance import DATA_KEYS
 from dagsched_env.problem.workflow import Workflow
 
-__all__ = ["workflow_from_networkx"]
-
 
 def workflow_from_networkx(
     graph: "nx.DiGraph[Any]",

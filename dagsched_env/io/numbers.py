@@ -5,19 +5,6 @@ import sys
 
 from dagsched_env.problem.errors import FormatError
 
-__all__ = [
-    "FINITE",
-    "LARGEST",
-    "MOST_MACHINES",
-    "MOST_PROCESSORS",
-    "amount",
-    "check_processors",
-    "cost",
-    "lines",
-    "number_text",
-    "whole",
-]
-
 FINITE = sys.float_info.max
 
 LARGEST = 1e100

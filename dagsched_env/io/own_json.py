@@ -5,8 +5,6 @@ from typing import Any
 from dagsched_env.io.numbers import check_processors
 from dagsched_env.problem.instance import JSON_FORMAT, Instance
 
-__all__ = ["dump", "parse", "recognises"]
-
 
 def recognises(record: Any) -> bool:
     """Whether parsed JSON claims to be this format."""

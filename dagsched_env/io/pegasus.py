@@ -25,8 +25,6 @@ from dagsched_env.io.transfers import transfers
 from dagsched_env.problem.errors import FormatError
 from dagsched_env.problem.workflow import Workflow
 
-__all__ = ["parse", "recognises"]
-
 Record = dict[str, Any]
 
 TOP_LEVEL = re.compile(r"^(pegasus|jobs) *:", re.MULTILINE)

@@ -35,24 +35,6 @@ from dagsched_env.problem.platforms.altered import altered
 from dagsched_env.problem.schedule import JSON_FORMAT
 from dagsched_env.problem.workflow import Workflow
 
-__all__ = [
-    "Equips",
-    "Problem",
-    "assumed",
-    "assumption",
-    "doubtful_units",
-    "machine_files",
-    "notice",
-    "read",
-    "read_problem",
-    "read_problems",
-    "reads",
-    "warn_assumed",
-    "warn_doubtful",
-    "would_read",
-]
-
-
 DOUBTFUL_CCR = 1000.0
 """Studies of scheduling take CCRs up to some 20. From about the number of tasks on, one transfer
 takes longer than all of them, and hardly any pays. Bytes against a bandwidth of 1 give ten of the

@@ -3,8 +3,6 @@
 import re
 from typing import NamedTuple
 
-__all__ = ["HOW_TO_WRITE", "Rate", "parse"]
-
 RATE = re.compile(
     r"(?P<number>[+-]?[\d.]+(?:[eE][+-]?\d+)?) ?"
     r"(?:(?P<prefix>[kMGT]?)(?P<unit>bit|b|B)(?:/s|ps)?)?"

@@ -12,8 +12,6 @@ from dagsched_env.io.xml_tree import local_name
 from dagsched_env.problem.errors import DAGSchedError, FormatError
 from dagsched_env.problem.schedule import JSON_FORMAT as SCHEDULE
 
-__all__ = ["check_name", "recognise"]
-
 SPECIFIC = tuple(
     suffix for format in FORMATS.values() for suffix in format.suffixes if suffix != ".json"
 )

@@ -13,8 +13,6 @@ from dagsched_env.problem.errors import DAGSchedError, FormatError, MissingExtra
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-__all__ = ["Source", "decoded", "named", "parse_xml", "parse_yaml"]
-
 DEEPEST = 100
 """Levels of YAML that are read; the parser in C has no limit of its own."""
 

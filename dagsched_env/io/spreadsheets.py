@@ -9,8 +9,6 @@ import re
 
 from dagsched_env.problem.instance import Instance
 
-__all__ = ["quoted", "with_quoted_names"]
-
 FORMULA = re.compile(r"(?:^|(?<=;))(?=[=+\-@＝＋－＠'\ufeff])")
 """Where an apostrophe is put; also before another one, so that names stay distinct."""
 

@@ -12,8 +12,6 @@ from dagsched_env.io.numbers import amount, lines, whole
 from dagsched_env.problem.errors import FormatError
 from dagsched_env.problem.workflow import Workflow
 
-__all__ = ["parse"]
-
 
 def parse(text: str, *, name: str | None = None) -> Workflow:
     """Read a task graph. It has no communication costs; the platform determines them.

@@ -21,8 +21,6 @@ from dagsched_env.kernels.arrays import Floats
 from dagsched_env.problem.errors import FormatError
 from dagsched_env.problem.workflow import Workflow
 
-__all__ = ["load", "timed"]
-
 COLUMNS = {"task": ("task", "name", "label"), "time": (*TIMES, "seconds"), "": ()}
 UNIT = 1.0
 END_OF_LINE = re.compile(r"\n|\\[nlr]")

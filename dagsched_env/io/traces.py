@@ -6,8 +6,6 @@ from pathlib import Path
 from dagsched_env.generators.job_shop import CLASSIC
 from dagsched_env.problem.errors import DAGSchedError
 
-__all__ = ["BUNDLED", "NAMES", "SHIPPED", "bundled"]
-
 FILES = {
     "1000genome": "1000genome-chameleon-2ch-100k-001.json",
     "blast": "blast-chameleon-small-001.json",

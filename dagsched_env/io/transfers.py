@@ -8,8 +8,6 @@ import numpy as np
 
 from dagsched_env.kernels.arrays import Floats
 
-__all__ = ["added_up", "transfers"]
-
 
 def transfers(
     edges: Sequence[tuple[int, int]],

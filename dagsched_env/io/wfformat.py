@@ -17,8 +17,6 @@ from dagsched_env.kernels.arrays import Floats
 from dagsched_env.problem.errors import FormatError
 from dagsched_env.problem.workflow import Workflow
 
-__all__ = ["parse", "recognises"]
-
 VERSIONS = ("1.4", "1.5", "1.6")
 
 

@@ -15,8 +15,6 @@ from dagsched_env.io.transfers import transfers
 from dagsched_env.problem.errors import FormatError
 from dagsched_env.problem.workflow import Workflow
 
-__all__ = ["parse_14"]
-
 WHERE = "workflow.tasks"
 RELATIVES = ("parents", "children")
 

@@ -14,8 +14,6 @@ from dagsched_env.io import own_json
 from dagsched_env.problem.errors import FormatError
 from dagsched_env.problem.instance import Instance
 
-__all__ = ["dump", "embedded"]
-
 KEY = "dagsched"
 ID = re.compile(r"[0-9a-zA-Z_.-]+", re.ASCII)
 """Ids that the schema allows in ``parents`` and ``children``."""

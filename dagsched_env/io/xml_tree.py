@@ -8,8 +8,6 @@ from dagsched_env.problem.errors import FormatError
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-__all__ = ["attribute", "children", "local_name"]
-
 
 def local_name(element: "Element") -> str:
     """Tag without its namespace."""

@@ -12,22 +12,6 @@ from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "ACCENT",
-    "GRID",
-    "INK",
-    "LANE",
-    "PAPER",
-    "QUIET",
-    "SCREEN_DPI",
-    "SUFFIXES",
-    "drawable",
-    "new_figure",
-    "require_matplotlib",
-    "save_figure",
-    "text_width",
-]
-
 SUFFIXES = (".png", ".svg", ".pdf")
 SCREEN_DPI, FILE_DPI = 100, 200
 WIDTH_INCHES = 10.0

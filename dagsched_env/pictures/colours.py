@@ -11,8 +11,6 @@ from dagsched_env.pictures.labels import short_labels
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.kinds import MAX_KINDS, task_kinds
 
-__all__ = ["Colouring", "by_start", "colour_tasks", "contrast", "text_colour"]
-
 OF_KINDS = (
     "#77aadd",
     "#ee8866",

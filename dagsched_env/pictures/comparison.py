@@ -22,8 +22,6 @@ from dagsched_env.problem.errors import DAGSchedError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["comparison_figure", "save_comparison"]
-
 NAME_LENGTH, TITLE_LENGTH = 36, 80
 """Letters of a scheduler's name, and of the title."""
 LEAST_SPAN = 0.02

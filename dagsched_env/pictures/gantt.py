@@ -32,16 +32,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "BAR_HEIGHT",
-    "Looks",
-    "gantt_figure",
-    "require_fit",
-    "rgb_array",
-    "save_gantt",
-    "several",
-]
-
 BAR_HEIGHT = 0.76
 """Height of a task in units of a processor's row."""
 ROW_INCHES, MAX_ROWS_INCHES = 0.48, 11.0

@@ -12,8 +12,6 @@ from dagsched_env.pictures.page import plain
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["gantt_legend", "gantt_svg"]
-
 # In units of the picture, which is as wide as its place on the page.
 WIDTH, LEFT, RIGHT, AXIS = 360.0, 48.0, 8.0, 16.0
 MAX_ROW, MAX_ROWS = 22.0, 320.0

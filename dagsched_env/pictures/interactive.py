@@ -12,16 +12,6 @@ from dagsched_env.problem.critical import critical_chain
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = [
-    "chart_element",
-    "chart_script",
-    "chart_style",
-    "gantt_page",
-    "problem_data",
-    "save_page",
-    "schedule_data",
-]
-
 LABEL_LENGTH = 40
 """Letters of the longest label; the details have up to ``MAX_LENGTH``."""
 

@@ -4,16 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-__all__ = [
-    "MAX_LENGTH",
-    "UNPRINTABLE",
-    "elide",
-    "one_line",
-    "printable",
-    "short_labels",
-    "trailing_number",
-]
-
 ELLIPSIS = "…"
 UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"
 LONG = 16

@@ -14,8 +14,6 @@ from dagsched_env.problem.kinds import MAX_KINDS, task_kinds
 from dagsched_env.problem.platforms import ccr
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["facts", "instance_html", "schedule_html"]
-
 MAX_TASKS = 2000
 """A notebook keeps what it shows: larger charts would weigh hundreds of kilobytes."""
 

@@ -7,8 +7,6 @@ from importlib.resources import files
 
 from dagsched_env.pictures.labels import printable
 
-__all__ = ["asset", "document", "embed", "plain"]
-
 
 def document(
     title: str, body: Iterable[str], *, styles: Sequence[str], scripts: Sequence[str] = ()

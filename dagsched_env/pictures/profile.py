@@ -8,8 +8,6 @@ from dagsched_env.kernels.arrays import Floats
 from dagsched_env.pictures.labels import elide
 from dagsched_env.pictures.page import plain
 
-__all__ = ["profile_figure"]
-
 WIDTH, HEIGHT = 760.0, 320.0
 LEFT, RIGHT, TOP, BOTTOM = 44.0, 12.0, 8.0, 38.0
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377")

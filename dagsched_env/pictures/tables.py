@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from dagsched_env.pictures.page import asset, plain
 
-__all__ = ["Cell", "sortable_table", "sorting"]
-
 
 class Cell(NamedTuple):
     """A cell of a table."""

@@ -8,8 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
-__all__ = ["Renderer", "load_renderer"]
-
 
 class Renderer(Protocol):
     """What ``Schedule.plot`` and notebooks call."""

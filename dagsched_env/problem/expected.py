@@ -4,8 +4,6 @@ from typing import Any
 
 from dagsched_env.problem.errors import DAGSchedError
 
-__all__ = ["expect"]
-
 
 def expect(name: str, value: Any, kind: type | tuple[type, ...], call: str) -> None:
     """Refuse an argument of another kind, and show how the call is written.

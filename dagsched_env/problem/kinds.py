@@ -4,8 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-__all__ = ["MAX_KINDS", "task_kinds"]
-
 MAX_KINDS = 8
 """As many kinds as there are colours that everybody can tell apart."""
 MAX_LENGTH = 400

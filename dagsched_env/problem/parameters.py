@@ -7,20 +7,6 @@ import numpy as np
 
 from dagsched_env.problem.errors import DAGSchedError
 
-__all__ = [
-    "Choices",
-    "Range",
-    "WholeChoices",
-    "as_choices",
-    "as_range",
-    "check_choices",
-    "check_interval",
-    "check_number",
-    "check_range",
-    "draw_choice",
-    "draw_range",
-]
-
 Range = int | tuple[int, int]
 """A whole number, or an inclusive range (low, high); a number is drawn from it uniformly."""
 

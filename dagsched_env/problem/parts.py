@@ -8,8 +8,6 @@ from typing import NamedTuple
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 
-__all__ = ["LEAST", "Parts", "split_instances"]
-
 LEAST = 3
 """Different problems that a split needs."""
 

@@ -12,8 +12,6 @@ from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.anytime import check_positive
 from dagsched_env.solver.result import OPTIMALITY_TOLERANCE, Callback, Finding
 
-__all__ = ["Best"]
-
 REPORT_EVERY_S = 0.1
 
 

@@ -16,8 +16,6 @@ from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.noisy_heft import default_sigma
 
-__all__ = ["draw_chains"]
-
 MOST_NOISE = 1.0
 """On the communication of edges: standard deviation of its logarithm."""
 LEAST_ATTRACTION, MOST_ATTRACTION = 0.3, 5.0

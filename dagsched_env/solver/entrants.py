@@ -17,8 +17,6 @@ from dagsched_env.schedulers.noisy_heft import default_sigma, draw_lists
 from dagsched_env.schedulers.simulated_annealing import Chain, Cooling, MoveRules
 from dagsched_env.solver.chains import draw_chains
 
-__all__ = ["Annealing", "Descents", "Entrant", "Genetic", "Setting"]
-
 POPULATION = 200
 PATIENCE = 20
 """Moves per task without an improvement after which a descent ends."""

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dagsched_env.schedulers import CONSTRUCTIVE
 from dagsched_env.solver.best import Best
 
-__all__ = ["run_list_schedulers"]
-
 FIRST = ("heft", "peft")
 """They take about as long as each other. HEFT always has the time."""
 NEXT = ("sufferage", "ppts", "etf", "min_min", "dls", "ipeft", "hcpt", "pets", "bil")

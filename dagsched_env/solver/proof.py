@@ -17,8 +17,6 @@ from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.solver.best import Best
 
-__all__ = ["CpSatTurns", "load_cp_sat", "may_prove", "orders_only", "run_cp_sat"]
-
 MOST_TASKS = 20
 """Problems with so few tasks are nearly always proved."""
 MOST_TASKS_IN_PLACE = 100

@@ -19,8 +19,6 @@ from dagsched_env.solver.best import Best
 from dagsched_env.solver.entrants import Annealing, Descents, Entrant, Genetic, Setting
 from dagsched_env.solver.proof import CpSatTurns
 
-__all__ = ["RULES", "race"]
-
 RULES = MoveRules(
     pair_share=0.2, cluster_share=0.1, cost_bias=4.0, best_place=True, load_weight=8.0
 )

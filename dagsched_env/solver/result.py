@@ -7,8 +7,6 @@ from dagsched_env.pictures.labels import one_line
 from dagsched_env.pictures.notebook import facts, schedule_html
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["OPTIMALITY_TOLERANCE", "Callback", "Finding", "SolveResult"]
-
 OPTIMALITY_TOLERANCE = 1e-7
 """A schedule is optimal if no other is shorter by more than this share of its makespan."""
 

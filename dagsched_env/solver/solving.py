@@ -19,8 +19,6 @@ from dagsched_env.solver.race import MANY
 from dagsched_env.solver.result import Callback, SolveResult
 from dagsched_env.solver.threads import race_in_threads
 
-__all__ = ["improve", "load_for", "load_kernels", "prove_bounds", "solve"]
-
 QUICKLY_BOUNDED = 1000
 """Tasks times processors of a problem whose better bounds take a few milliseconds at most."""
 BOUND_S = 2.5e-7

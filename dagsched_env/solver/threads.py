@@ -14,8 +14,6 @@ from dagsched_env.solver.best import REPORT_EVERY_S, Best
 from dagsched_env.solver.proof import CpSatTurns
 from dagsched_env.solver.race import race
 
-__all__ = ["race_in_threads"]
-
 
 def race_in_threads(
     best: Best,

@@ -16,16 +16,6 @@ from dagsched_env.sources import plugins, specs
 if TYPE_CHECKING:
     from dagsched_env.io import MachineOptions, Problem
 
-__all__ = [
-    "Draw",
-    "InstanceList",
-    "Instances",
-    "Padding",
-    "as_instance",
-    "names_function",
-    "resolve_source",
-]
-
 SUITE_PREFIX = "suite:"
 SUCH_AS = "FILE?platform=identical&processors=4&bandwidth=1"
 

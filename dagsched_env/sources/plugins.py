@@ -14,8 +14,6 @@ from typing import Any
 
 from dagsched_env.problem.errors import DAGSchedError
 
-__all__ = ["FAMILIES", "SCHEDULERS", "declared", "is_reference", "load", "load_from_here", "place"]
-
 FUNCTION = re.compile(r"[\w.]+:[\w.]+")
 
 SCHEDULERS = "dagsched.schedulers"

@@ -35,26 +35,6 @@ from dagsched_env.sources import plugins
 if TYPE_CHECKING:
     from dagsched_env.io import MachineOptions
 
-__all__ = [
-    "DEFAULT_PLATFORM",
-    "KINDS",
-    "PREFIX",
-    "Parameter",
-    "did_you_mean",
-    "factory",
-    "family_names",
-    "file_spec",
-    "files_of",
-    "keys",
-    "make_family",
-    "parameters",
-    "parse_family",
-    "parse_file",
-    "plain",
-    "table",
-    "takes_platform",
-]
-
 PREFIX = "family:"
 KINDS = (
     "A SPEC is a file or folder, family:NAME?parameter=value, suite:NAME, a recorded trace, or "

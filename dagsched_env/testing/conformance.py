@@ -4,8 +4,6 @@ from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-__all__ = ["ConformanceError", "require", "validate"]
-
 
 class ConformanceError(DAGSchedError):
     """An instance, a scheduler or an environment breaks a contract of this package."""

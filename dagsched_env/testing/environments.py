@@ -12,8 +12,6 @@ from dagsched_env.environment.env import DAGSchedEnv
 from dagsched_env.environment.rewards import lower_bound
 from dagsched_env.testing.conformance import ConformanceError, require, validate
 
-__all__ = ["check_env"]
-
 Env = gymnasium.Env[Any, Any]
 
 EPISODES = 3

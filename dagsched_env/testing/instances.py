@@ -7,8 +7,6 @@ from dagsched_env.problem.instance import Instance
 from dagsched_env.schedulers.heft import heft
 from dagsched_env.testing.conformance import require, validate
 
-__all__ = ["check_instance", "tricky_instances"]
-
 
 def check_instance(instance: Instance) -> None:
     """Check that an instance, or one of a subclass, is consistent and usable.

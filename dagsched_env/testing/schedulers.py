@@ -11,8 +11,6 @@ from dagsched_env.schedulers import Scheduler
 from dagsched_env.testing.conformance import ConformanceError, require, validate
 from dagsched_env.testing.instances import tricky_instances
 
-__all__ = ["check_scheduler"]
-
 
 def check_scheduler(
     scheduler: Scheduler, instances: Iterable[Instance] | None = None, **options: Any

@@ -13,8 +13,6 @@ from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.record_writer import RecordWriter
 
-__all__ = ["EventFile"]
-
 FORMAT = "brain.Event:2"
 
 

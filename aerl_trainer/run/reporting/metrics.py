@@ -13,9 +13,6 @@ from dagsched_env.problem.errors import DAGSchedError
 if TYPE_CHECKING:
     from aerl_trainer.run.reporting.events import EventFile
 
-__all__ = ["MetricsLog", "read_metrics"]
-
-
 ONE_A_STEP = ("policy", "train", "validation")
 """Kinds with at most one record for each learner step."""
 

@@ -15,8 +15,6 @@ from dagsched_env.kernels.arrays import Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["learning_curve"]
-
 SMOOTHING = 50
 """The moving mean of the lower panel covers this fraction (1 / SMOOTHING) of all points."""
 

@@ -17,8 +17,6 @@ from rich.table import Table
 
 from aerl_trainer.run.records import SAMPLES
 
-__all__ = ["Figures", "Progress", "Status"]
-
 REFRESH_PER_SECOND = 2
 
 

@@ -22,8 +22,6 @@ from dagsched_env.pictures.labels import one_line
 from dagsched_env.pictures.page import asset, document, plain
 from dagsched_env.pictures.tables import sortable_table, sorting
 
-__all__ = ["Section", "write_report"]
-
 MAX_DEFAULT = 80
 """Letters of a default value; all of them are in the list of all settings."""
 

@@ -18,8 +18,6 @@ from aerl_trainer.run.reporting.run_lock import held
 from dagsched_env.io.atomic import remove_leftovers, write_text
 from dagsched_env.problem.errors import DAGSchedError
 
-__all__ = ["RunDirectory", "system_info"]
-
 PACKAGES = ("aerl-ds", "gymnasium", "networkx", "numba", "numpy", "torch")
 
 

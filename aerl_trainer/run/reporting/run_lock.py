@@ -12,8 +12,6 @@ from pathlib import Path
 
 from dagsched_env.problem.errors import DAGSchedError
 
-__all__ = ["held"]
-
 
 @contextlib.contextmanager
 def held(path: Path) -> Iterator[None]:

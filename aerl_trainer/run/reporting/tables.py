@@ -8,8 +8,6 @@ from rich.table import Table
 
 from aerl_trainer.run.records import EvaluationRow
 
-__all__ = ["HEADINGS", "best_ratio", "cells", "print_table"]
-
 HEADINGS = ("scheduler", "vs heft", "vs portfolio", "w/t/l", "ms")
 
 

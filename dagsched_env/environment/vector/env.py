@@ -27,8 +27,6 @@ from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.sources import InstanceList, Instances, resolve_source
 
-__all__ = ["DAGSchedVectorEnv"]
-
 
 class DAGSchedVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
     """B copies of ``DAGSchedEnv``, whose problems may differ in size.

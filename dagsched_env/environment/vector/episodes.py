@@ -10,8 +10,6 @@ from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.sources import Draw, InstanceList, Padding, as_instance
 
-__all__ = ["EpisodeSource", "Seeds"]
-
 Seeds: TypeAlias = int | Sequence[int | None] | None
 """s for the seeds s, s + 1, …; or one seed or None for each environment."""
 

@@ -21,8 +21,6 @@ from dagsched_env.problem.simulator import State
 from dagsched_env.schedulers.heft import heft
 from dagsched_env.sources import Padding
 
-__all__ = ["Blocks", "PackedInstances"]
-
 WHOLE = ""
 """The name of the only part of a flat observation."""
 

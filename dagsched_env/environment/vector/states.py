@@ -16,8 +16,6 @@ from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.sources import Padding
 
-__all__ = ["StateBatch"]
-
 
 class StateBatch:
     """B partial schedules, stepped together by one kernel call.

@@ -4,8 +4,6 @@ from typing import Any
 
 from dagsched_env.problem.instance import Instance
 
-__all__ = ["altered", "rescaled"]
-
 
 def altered(instance: Instance, **changes: Any) -> Instance:
     """A new instance with the arguments of ``Instance`` in ``changes``, the others unchanged.

@@ -11,8 +11,6 @@ import math
 from dagsched_env.kernels.arrays import Floats
 from dagsched_env.problem.instance import Instance
 
-__all__ = ["ccr", "mean", "mean_communication", "scale_to_ccr"]
-
 
 def ccr(instance: Instance) -> float:
     """CCR of an instance; 0 without edges or with one processor, ``inf`` without computation."""

@@ -21,8 +21,6 @@ from dagsched_env.problem.parameters import (
 from dagsched_env.problem.platforms.ccr import scale_to_ccr
 from dagsched_env.problem.workflow import Workflow
 
-__all__ = ["CpuGpu"]
-
 
 @dataclass(frozen=True)
 class CpuGpu:

@@ -15,8 +15,6 @@ from dagsched_env.problem.kinds import task_kinds
 from dagsched_env.problem.platforms.unrelated import Unrelated
 from dagsched_env.problem.workflow import Workflow
 
-__all__ = ["Platform", "RandomPlatform"]
-
 
 class Platform:
     """Related machines: a task's runtime divided by the speed, its data by the bandwidth.

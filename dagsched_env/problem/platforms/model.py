@@ -7,8 +7,6 @@ import numpy as np
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.workflow import Workflow
 
-__all__ = ["PlatformModel"]
-
 
 class PlatformModel(Protocol):
     """Draws processors for a workflow."""

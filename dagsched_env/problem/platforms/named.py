@@ -11,8 +11,6 @@ from dagsched_env.problem.platforms.related import Related
 from dagsched_env.problem.platforms.restricted import Restricted
 from dagsched_env.problem.platforms.unrelated import Unrelated
 
-__all__ = ["PLATFORMS"]
-
 PROCESSORS = 4
 
 

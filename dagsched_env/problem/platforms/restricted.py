@@ -12,8 +12,6 @@ from dagsched_env.problem.platforms.model import PlatformModel
 from dagsched_env.problem.platforms.unrelated import Unrelated
 from dagsched_env.problem.workflow import Workflow
 
-__all__ = ["Restricted"]
-
 
 @dataclass(frozen=True)
 class Restricted:

@@ -8,8 +8,6 @@ from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.platforms.model import PlatformModel
 from dagsched_env.problem.workflow import Workflow
 
-__all__ = ["Seeded"]
-
 
 @dataclass(frozen=True)
 class Seeded:

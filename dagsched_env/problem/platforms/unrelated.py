@@ -15,8 +15,6 @@ from dagsched_env.problem.parameters import (
 from dagsched_env.problem.platforms.ccr import scale_to_ccr
 from dagsched_env.problem.workflow import Workflow
 
-__all__ = ["Unrelated"]
-
 
 @dataclass(frozen=True)
 class Unrelated:
