@@ -14,8 +14,8 @@ from aerl_trainer.cli.options import UNSAID, Machines, Specs, as_json, described
 from aerl_trainer.config import Config, ConfigError, CurriculumConfig
 from aerl_trainer.run.launch import new_run_directory, with_machines, with_specs
 from aerl_trainer.run.problems import listed
+from aerl_trainer.run.records import TrainingResult
 from aerl_trainer.run.reporting import RunDirectory, Section, learning_curve, write_report
-from aerl_trainer.run.training import TrainingResult
 from aerl_trainer.run.training import train as run_training
 from aerl_trainer.solving.evaluation import example_of, examples
 from aerl_trainer.solving.loading import load_trained

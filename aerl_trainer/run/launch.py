@@ -9,8 +9,8 @@ from typing import NamedTuple
 from aerl_trainer import config as settings
 from aerl_trainer.config import Config, LevelConfig
 from aerl_trainer.run.problems import PYTHON
+from aerl_trainer.run.records import TrainingResult
 from aerl_trainer.run.reporting import RunDirectory
-from aerl_trainer.run.training import TrainingResult
 from aerl_trainer.run.training import train as run_training
 from dagsched_env import io
 from dagsched_env.io import MachineOptions

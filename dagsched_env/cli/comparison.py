@@ -27,7 +27,6 @@ from dagsched_env.cli.machines import (
 )
 from dagsched_env.cli.outputs import (
     PAGES,
-    PICTURES,
     TABLES,
     check_distinct,
     check_not_read,
@@ -41,6 +40,7 @@ from dagsched_env.comparison.page import comparison_page
 from dagsched_env.io.assumptions import stated
 from dagsched_env.io.atomic import write_text
 from dagsched_env.io.journal import Journal, digest
+from dagsched_env.pictures.canvas import SUFFIXES as PICTURES
 from dagsched_env.pictures.comparison import save_comparison
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
