@@ -216,7 +216,13 @@ def warn_assumed(
 
 
 def warn_doubtful(problems: Sequence[Problem], platform: Equips, *, stacklevel: int = 1) -> None:
-    """Warn of ``doubtful_units``; ``stacklevel`` as of ``warn_assumed``."""
+    """Warn of ``doubtful_units``.
+
+    Args:
+        problems: read with this platform.
+        platform: on which they were put.
+        stacklevel: as of ``warn_assumed``.
+    """
     warning = doubtful_units(problems, platform)
     if warning is not None:
         warn(warning, stacklevel=stacklevel + 1)

@@ -12,11 +12,23 @@ from typing import Any, Protocol
 class Renderer(Protocol):
     """What ``Schedule.plot`` and notebooks call."""
 
-    def save(self, schedule: Any, path: str | Path, instance: Any = None) -> Path: ...
+    def save(self, schedule: Any, path: str | Path, instance: Any = None) -> Path:
+        """Write a chart.
 
-    def instance_html(self, instance: Any) -> str: ...
+        Args:
+            schedule: a ``Schedule``.
+            path: the file, whose suffix says what kind of chart.
+            instance: its ``Instance``, or None.
+        """
+        ...
 
-    def schedule_html(self, schedule: Any) -> str: ...
+    def instance_html(self, instance: Any) -> str:
+        """An element of HTML for an ``Instance``."""
+        ...
+
+    def schedule_html(self, schedule: Any) -> str:
+        """An element of HTML for a ``Schedule``."""
+        ...
 
 
 load_renderer: Callable[[], Renderer]

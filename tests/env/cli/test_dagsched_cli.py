@@ -190,10 +190,10 @@ def test_help_on_a_family(capsys):
     assert "GEQRT" in "\n".join(out)
 
 
-@pytest.mark.parametrize("suffix", ["dot", "graphml", "csv", "wfformat.json"])
+@pytest.mark.parametrize("suffix", [".dot", ".graphml", "", ".wfformat.json"])
 def test_convert_there_and_back(capsys, tmp_path, instance_file, suffix):
-    target = tmp_path / f"copy.{suffix}"
-    there = ["--to", "wfformat"] if suffix.startswith("wf") else []
+    target = tmp_path / f"copy{suffix}"
+    there = {"": ["--to", "csv"], ".wfformat.json": ["--to", "wfformat"]}.get(suffix, [])
     assert run(capsys, "convert", instance_file, target, *there)[0] == 0
     assert run(capsys, "convert", target, tmp_path / "back.json")[0] == 0
     assert io.load(tmp_path / "back.json") == io.load(instance_file)

@@ -756,8 +756,9 @@ def test_ctrl_c_leaves_quietly(
 
     monkeypatch.setattr(batch, "solve", interrupted)
     assert main(["solve", "montage", "--processors", "4"]) == 130
-    (assumed,) = capsys.readouterr().err.splitlines()
+    assumed, doubt = capsys.readouterr().err.splitlines()
     assert assumed.startswith("aerl: montage describes no processors: 4 unrelated processors")
+    assert doubt.startswith("aerl: WARNING: montage: a transfer takes ")
 
 
 def test_options_of_many_values_may_be_repeated() -> None:

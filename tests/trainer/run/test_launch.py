@@ -105,9 +105,11 @@ def test_aerl_train_says_which_machines_it_assumes(
     Path("tiny.toml").write_text(tomli_w.dumps(settings.to_dict(tiny())))
     flags = ["--instances", "montage", FAMILY, "--config", "tiny.toml", "--run-dir", "run"]
     assert main(["train", *flags, "--platform", "identical"]) == 0
-    (line,) = capsys.readouterr().err.splitlines()
+    line, loud = capsys.readouterr().err.splitlines()
     assert line.startswith("aerl: montage describes no processors: 4 identical processors, costs")
     assert line.endswith("; change it with --processors, --bandwidth, --ccr")
+    assert loud.startswith("aerl: WARNING: montage: a transfer takes 1.3e+06 times as long as a ta")
+    assert loud.endswith("write --bandwidth 1Gbit/s or --ccr 1")
 
 
 def test_machines_stay_where_a_spec_says_them(tmp_path: Path) -> None:
