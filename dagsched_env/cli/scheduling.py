@@ -105,10 +105,10 @@ def _schedule(arguments: argparse.Namespace) -> None:
                 break
     _print_metrics(schedules, instance)
     best = min(schedules, key=lambda name: schedules[name].makespan)
-    for line in assumed_lines([instance]):
-        print(line)
     if bounds:
         _print_bound(max(bounds), best, schedules[best].makespan)
+    for line in assumed_lines([instance]):
+        print(line)
     if arguments.out:
         write_text(arguments.out, schedules[best].to_json(instance) + "\n")
         print(f"wrote {arguments.out} ({best})")

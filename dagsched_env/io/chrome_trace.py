@@ -34,7 +34,9 @@ def dump(instance: Instance, schedule: Schedule | None) -> str:
         raise DAGSchedError("the times are too large for a trace: choose a larger unit")
     events = [*_rows(instance), *_slices(instance, schedule), *_arrows(instance, schedule)]
     lines = ",\n".join(json.dumps(event, allow_nan=False) for event in events)
-    other = {"algorithm": schedule.algorithm, "makespan": schedule.makespan}
+    other: dict[str, Any] = {"algorithm": schedule.algorithm, "makespan": schedule.makespan}
+    if instance.assumptions:
+        other["assumptions"] = instance.assumptions
     return (
         f'{{"displayTimeUnit": "ms", "otherData": {json.dumps(other)}, "traceEvents": [\n'
         f"{lines}\n]}}\n"

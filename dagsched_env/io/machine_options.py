@@ -335,9 +335,9 @@ class MachineOptions:
         return None if self.machines is None else machine_file.load(self.machines)
 
     @cached_property
-    def _table(self) -> dict[str, float]:
-        """Name or label → time, as in the table of times; empty without one."""
-        return {} if self.times is None else task_times.load(Path(self.times))
+    def _table(self) -> dict[str, float] | None:
+        """Name or label → time, as in the table of times, which is read once."""
+        return None if self.times is None else task_times.load(Path(self.times))
 
     @property
     def _rate(self) -> rate.Rate | None:

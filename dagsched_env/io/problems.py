@@ -290,7 +290,7 @@ def _equipped(path: str | PathLike[str], workflow: Workflow, platform: Equips) -
     says_units = workflow.says_units or not workflow.says_data
     if not isinstance(platform, MachineOptions):  # which give times themselves
         remedy = TO_GIVE_TIMES.format("times", "unit_times") + ", both of MachineOptions"
-        workflow = timed(workflow, {}, unit=False, source="", remedy=remedy)
+        workflow = timed(workflow, None, unit=False, source="", remedy=remedy)
     instance = platform.equip(workflow)
     lost = [text for text in workflow.assumptions if text not in instance.assumptions]
     if lost:  # by a platform of the caller's own

@@ -38,19 +38,19 @@ def load(path: Path) -> dict[str, float]:
     lines = records(read_file(path), COLUMNS)
     positions((where, cells["task"]) for where, cells in lines)
     return {
-        cells["task"]: amount(cells["time"], f"{where} needs seconds >= 0")
+        _plain(cells["task"]): amount(cells["time"], f"{where} needs seconds >= 0")
         for where, cells in lines
     }
 
 
 def timed(
-    workflow: Workflow, table: Mapping[str, float], *, unit: bool, source: str, remedy: str
+    workflow: Workflow, table: Mapping[str, float] | None, *, unit: bool, source: str, remedy: str
 ) -> Workflow:
     """The workflow with a time for each task, and what there is to say of them.
 
     Args:
         workflow: whose runtimes may be NaN.
-        table: name or label → time, in place of that of the file.
+        table: name or label → time, in place of that of the file; None = there is none.
         unit: whether each task that is some work takes 1.
         source: what the table is called.
         remedy: how to give times, for the message.
@@ -61,14 +61,14 @@ def timed(
     runtimes = workflow.runtimes.copy()
     named = list(zip(workflow.tasks, workflow.labels or workflow.tasks, strict=True))
     said = list(workflow.assumptions)
-    if table or unit:
-        said += _fill(runtimes, named, table, unit=unit, source=source)
+    if table is not None or unit:
+        said += _fill(runtimes, named, table or {}, unit=unit, source=source)
     missing = [named[i] for i in np.flatnonzero(np.isnan(runtimes))]
     if missing:
         task, label = next((names for names in missing if names[1]), missing[0])
         shown = repr(task) if label in ("", task) else f"{task!r} ({label!r})"
         more = f", nor have {len(missing) - 1} others" if len(missing) > 1 else ""
-        mend = f"add a line to {source}" if table else remedy
+        mend = remedy if table is None else f"add a line to {source}"
         raise FormatError(f"task {shown} has no time{more}: {mend}")
     idle = np.flatnonzero(runtimes == 0)
     if workflow.says_units and idle.size:
@@ -89,7 +89,7 @@ def _fill(
     used: set[str] = set()
     silent = []
     for i, (task, label) in enumerate(named):
-        keys = (task, label, END_OF_LINE.split(label)[0])
+        keys = (_plain(task), _plain(label), END_OF_LINE.split(label)[0])
         key = next((key for key in keys if key in table), None)
         if key is not None:
             used.add(key)
@@ -105,6 +105,11 @@ def _fill(
     if unknown := [name for name in table if name not in used]:
         said.append(f"{_some(unknown, 'line')} of {source}: no task has this name or label")
     return said
+
+
+def _plain(text: str) -> str:
+    """A name or label as it is compared."""
+    return END_OF_LINE.sub("\n", text)
 
 
 def _some(names: list[str], what: str) -> str:

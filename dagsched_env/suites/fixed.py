@@ -124,7 +124,7 @@ def _drawn(
 
 
 def _trace(name: str) -> Instance:
-    return io.load(io.bundled(name), platform=io.RandomPlatform()).renamed(name)
+    return io.read_problem(io.bundled(name), io.RandomPlatform()).instance.renamed(name)
 
 
 def _ft06() -> Instance:

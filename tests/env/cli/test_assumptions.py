@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from dagsched_env import io
 from dagsched_env.cli import main
+from dagsched_env.cli.machines import assumptions_on_stderr
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.sources import as_instance, resolve_source
 from helpers import TESTS
 
 GRAPH = TESTS / "data" / "formats" / "weight_style.dot"
@@ -80,6 +82,18 @@ def test_no_filter_hides_what_a_command_assumes(capsys: pytest.CaptureFixture[st
     assert line.startswith(f"dagsched: {GRAPH} describes no processors: ")
 
 
+def test_what_files_leave_out_is_one_line_where_it_comes_as_a_warning(
+    capsys: pytest.CaptureFixture[str], graph: Path
+) -> None:
+    spec = f"{graph}?platform=identical&bandwidth=1"
+    with assumptions_on_stderr("aerl"):
+        warnings.simplefilter("ignore")  # as an import within may leave it
+        resolve_source([spec, spec])
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == f"aerl: {graph}: {SAID} with 3"
+    assert second.startswith(f"aerl: {graph} and 1 other file describe no processors: 4 identical")
+
+
 def test_times_on_the_command_line_and_in_specs(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -99,12 +113,10 @@ def test_times_on_the_command_line_and_in_specs(
         assert facts["mean computation"].strip() == str(mean)
         assert f"2 identical processors, {made}" in facts["machines"]
         assert err == []
-    from dagsched_env.sources import as_instance
-
     query = "platform=identical&processors=1"
     for said, times in ((f"times={table}", [2, 4]), ("unit_times=true", [1, 1])):
         assert as_instance(f"{path}?{query}&{said}", "x").comp.ravel().tolist() == times
-    with pytest.raises(io.problems.DAGSchedError, match="unit_times is 'yes': write true or false"):
+    with pytest.raises(DAGSchedError, match="unit_times is 'yes': write true or false"):
         as_instance(f"{path}?unit_times=yes", "x")
     assert main(["schedule", str(path), "--times", str(table), "--out", str(table)]) == 2
     assert "times.csv" in capsys.readouterr().err

@@ -101,8 +101,8 @@ def test_schedule_all_writes_the_best(capsys, tmp_path):
     instance = io.load("epigenomics", platform=io.RandomPlatform())
     makespans = {name: scheduler(instance).makespan for name, scheduler in SCHEDULERS.items()}
     assert code == 0
-    assert {line.split()[0] for line in out[1:-2]} == {*SCHEDULERS, "solve"}
-    assert out[-2].startswith("lower bound ")
+    assert {line.split()[0] for line in out[1:-3]} == {*SCHEDULERS, "solve"}
+    assert out[-3].startswith("lower bound ")
     schedule = Schedule.from_json(out_file.read_text())
     makespans["solve"] = solve(instance).makespan
     assert schedule.makespan == min(makespans.values())
@@ -241,7 +241,7 @@ def test_searchers_keep_to_the_time_limit_and_cp_sat_proves(capsys, instance_fil
 
 def test_a_solver_says_how_far_the_optimum_may_be(capsys):
     command = ["schedule", "montage", "--scheduler", "solve", "--time-limit", 0.2]
-    _, (_, row, bound), _ = run(capsys, *command)
+    _, (_, row, bound, _), _ = run(capsys, *command)
     words = bound.split()
     assert words[:2] == ["lower", "bound"]
     excess = float(row.split()[1]) / float(words[2].rstrip(":")) - 1
@@ -319,7 +319,7 @@ def test_schedule_by_a_policy(capsys, reader):
     }
     assert makespan["policy"] == makespan["cpop"]
     assert makespan["policy_sampled"] == makespan["olb"]
-    names = [line.split()[0] for line in run(capsys, *arguments, "all")[1][1:-1]]
+    names = [line.split()[0] for line in run(capsys, *arguments, "all")[1][1:-2]]
     assert names == [*SCHEDULERS, "solve", "policy", "policy_sampled"]
 
 

@@ -224,9 +224,11 @@ def test_times_by_name_label_or_first_line_of_the_label(tmp_path: Path) -> None:
     with pytest.warns(AssumptionWarning, match="1 line, such as 'lost', of .*t.csv: no task has"):
         instance = io.load(path, platform=options)
     assert instance.comp[:, 0].tolist() == [0, 3, 5, 2, 7, 2]
-    whole = saved(tmp_path, 'time,name\n1,"a\\nx: 1"\n2,a\n3,b\n4,all\n5,merge\n', "u.csv")
-    found = MachineOptions(**ONE, times=str(whole)).equip(read(SNAKEMAKE))  # type: ignore[arg-type]
-    assert found.comp[:, 0].tolist() == [4, 5, 3, 1, 3, 2]
+    for end in ("\n", "\\n"):  # as a spreadsheet breaks a line in a cell, and as DOT does
+        text = f'time,name\n1,"a{end}x: 1"\n2,a\n3,b\n4,all\n5,merge\n'
+        whole = saved(tmp_path, text, "u.csv")
+        found = MachineOptions(**ONE, times=str(whole)).equip(read(SNAKEMAKE))  # type: ignore[arg-type]
+        assert found.comp[:, 0].tolist() == [4, 5, 3, 1, 3, 2]
 
 
 def test_times_replace_those_of_a_file(tmp_path: Path) -> None:

@@ -103,13 +103,16 @@ def test_aerl_train_says_which_machines_it_assumes(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("tiny.toml").write_text(tomli_w.dumps(settings.to_dict(tiny())))
-    flags = ["--instances", "montage", FAMILY, "--config", "tiny.toml", "--run-dir", "run"]
+    flags = ["--instances", "montage", "--config", "tiny.toml", "--run-dir", "run"]
     assert main(["train", *flags, "--platform", "identical"]) == 0
     line, loud = capsys.readouterr().err.splitlines()
     assert line.startswith("aerl: montage describes no processors: 4 identical processors, costs")
     assert line.endswith("; change it with --processors, --bandwidth, --ccr")
     assert loud.startswith("aerl: WARNING: montage: a transfer takes 1.3e+06 times as long as a ta")
     assert loud.endswith("write --bandwidth 1Gbit/s or --ccr 1")
+    (said,) = json.loads(Path("run/results.json").read_text())["test"]["assumptions"]
+    assert "machines: 4 identical processors, bandwidth 1; not given: processors, bandw" in said
+    assert said in Path("run/report.html").read_text()
 
 
 def test_machines_stay_where_a_spec_says_them(tmp_path: Path) -> None:
