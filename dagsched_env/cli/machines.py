@@ -7,19 +7,20 @@ says what, and which options change it.
 
 import argparse
 import dataclasses
+import inspect
+import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 from dagsched_env import io
 from dagsched_env.io.assumptions import stated
 from dagsched_env.io.machine_options import (
     DEFAULT_KIND,
-    DEFAULT_SEED,
     IN_MACHINE_FILE,
-    KINDS,
+    OF_TASKS,
     PROCESSORS,
     MachineOptions,
 )
@@ -32,6 +33,8 @@ from dagsched_env.problem.errors import (
 )
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.platforms import ccr
+
+FILES = ("machines", "times")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -183,90 +186,31 @@ def _options(names: Iterable[str]) -> list[str]:
 
 
 def add_machines(parser: argparse.ArgumentParser) -> None:
-    """The options of ``MachineFlags``."""
-    group = parser.add_argument_group(
+    """The options of ``MachineFlags``, with what ``MachineOptions`` says of each."""
+    machines = parser.add_argument_group(
         "machines",
         "for a file that describes no processors; without any of these,\n"
         f"{PROCESSORS} {DEFAULT_KIND} ones are drawn and communication is rescaled to CCR 1",
     )
-    group.add_argument(
-        "--platform",
-        metavar="KIND",
-        help=f"{', '.join(KINDS)}; identical: weights of nodes are times, weights of edges are "
-        f"times between processors; default: {DEFAULT_KIND}",
-    )
-    group.add_argument("--processors", type=int, metavar="P", help=f"default: {PROCESSORS}")
-    group.add_argument(
-        "--speeds", metavar="S,S,...", help="of related processors, one for each, as in 1,2,4"
-    )
-    group.add_argument(
-        "--beta",
-        type=float,
-        metavar="B",
-        help="how much costs differ between processors, 0 to 2, of unrelated, clustered and "
-        "restricted ones; default: 0.5",
-    )
-    group.add_argument(
-        "--gpus", type=int, metavar="G", help="GPUs among the processors, of cpu-gpu; default: 1"
-    )
-    group.add_argument(
-        "--acceleration",
-        metavar="A",
-        help="of a GPU over a CPU, as in 10 or 2..30, of cpu-gpu; default: 0.5..30",
-    )
-    group.add_argument(
-        "--clusters", type=int, metavar="C", help="number of clusters, of clustered; default: 2"
-    )
-    group.add_argument(
-        "--slowdown",
-        type=float,
-        metavar="F",
-        help="of transfers between clusters over those within, of clustered; default: 10",
-    )
-    group.add_argument(
-        "--share",
-        type=float,
-        metavar="S",
-        help="of the processors, which can run a task, of restricted; default: 0.5",
-    )
-    group.add_argument(
-        "--bandwidth",
-        metavar="B",
-        help="data per unit of time between processors, or 1Gbit/s, 125MB/s where data is in "
-        "bytes, as in WfFormat; default: 1",
-    )
-    group.add_argument(
-        "--latency", type=float, metavar="L", help="time before a transfer starts; default: 0"
-    )
-    group.add_argument(
-        "--ccr",
-        type=float,
-        metavar="R",
-        help="rescale communication to this ratio to computation; default: costs stay",
-    )
-    group.add_argument(
-        "--platform-seed",
-        type=int,
-        metavar="SEED",
-        help=f"of processors that are drawn; default: {DEFAULT_SEED}",
-    )
-    group.add_argument(
-        "--machines",
-        metavar="FILE",
-        help="JSON: names, speeds, links, who may run what "
-        "(python -m pydoc dagsched_env.io.machine_file)",
-    )
-    group = parser.add_argument_group("times", "for a graph that has none, or in place of its own")
-    group.add_argument(
-        "--times",
-        metavar="FILE",
-        help="CSV with columns task (name or label) and time (pydoc dagsched_env.io.task_times)",
-    )
-    group.add_argument(
-        "--unit-times",
-        action="store_true",
-        help="each task takes 1, but for those that are no work",
-    )
+    times = parser.add_argument_group("times", "for a graph that has none, or in place of its own")
+    meanings = _meanings(MachineOptions)
+    for name, hint in get_type_hints(MachineOptions).items():
+        group = times if name in OF_TASKS else machines
+        (kind, *_) = get_args(hint) or (hint,)
+        if kind is bool:
+            group.add_argument(MachineFlags.label(name), action="store_true", help=meanings[name])
+        else:
+            metavar = "FILE" if name in FILES else {int: "N", float: "X"}.get(kind, "TEXT")
+            group.add_argument(
+                MachineFlags.label(name), type=kind, metavar=metavar, help=meanings[name]
+            )
+
+
+def _meanings(options: type) -> dict[str, str]:
+    """Parameter → what the docstring says of it."""
+    _, _, listed = (inspect.getdoc(options) or "").partition("Args:\n")
+    entries = re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", listed, re.MULTILINE)
+    return {name: " ".join(text.split()).removesuffix(".") for name, text in entries}
 
 
 def machine_flags(arguments: argparse.Namespace) -> MachineFlags:

@@ -51,7 +51,8 @@ class MachineOptions:
 
     Args:
         platform: the kind of processors for a file that describes none: unrelated, related,
-            identical, cpu-gpu, clustered or restricted; default: unrelated.
+            identical (costs of the file are times), cpu-gpu, clustered or restricted; default:
+            unrelated.
         processors: their number; default: 4.
         speeds: of related processors, one for each, as in 1,2,4 or in Python [1, 2, 4]; instead of
             a platform.
@@ -69,9 +70,10 @@ class MachineOptions:
         ccr: rescale the communication to this ratio to computation; default: the costs of the
             file, or 1 where no option says anything of the machines.
         platform_seed: of processors that are drawn; default: 0.
-        machines: a machine file in JSON: names, speeds, links, who may run what.
+        machines: a machine file in JSON: names, speeds, links, who may run what; see
+            python -m pydoc dagsched_env.io.machine_file.
         times: a table in CSV, name or label of a task and seconds, for a graph without times or in
-            place of its own.
+            place of its own; see python -m pydoc dagsched_env.io.task_times.
         unit_times: each task takes 1, but for those that are no work.
     """
 

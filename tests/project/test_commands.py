@@ -175,9 +175,11 @@ def test_a_command_in_a_sentence_has_options_that_exist(span: str) -> None:
 
 def test_the_help_says_how_to_read_what_a_machine_file_is() -> None:
     """With ``python -m``, because ``pydoc`` need not be on the path."""
-    (module,) = re.findall(r"(\S+)\s+pydoc\s+([\w.]+)", help_of("dagsched", "schedule"))
-    assert module[0] == "-m"
-    parse(["python", "-m", "pydoc", module[1]])
+    modules = re.findall(r"(\S+)\s+pydoc\s+([\w.]+)", help_of("dagsched", "schedule"))
+    assert len(modules) == 2
+    for before, module in modules:
+        assert before == "-m"
+        parse(["python", "-m", "pydoc", module])
 
 
 def test_specs_can_be_parsed() -> None:
