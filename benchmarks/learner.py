@@ -67,7 +67,7 @@ class Measured:
     def step_by_torch(self) -> None:
         """A whole step without the kernels of the network."""
         with ExitStack() as stack:
-            for name in rows.__all__:
+            for name in rows.OPERATIONS:
                 stack.enter_context(mock.patch.object(rows, name, getattr(by_torch, name)))
             self.learner.step()
 

@@ -13,7 +13,8 @@ from torch import Tensor
 
 from aerl_trainer.network import by_torch, row_kernels
 
-__all__ = ["embed", "messages", "pool", "score"]
+OPERATIONS = ("embed", "messages", "pool", "score")
+"""What ``by_torch`` has, too."""
 
 
 def messages(

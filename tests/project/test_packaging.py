@@ -286,7 +286,7 @@ def test_import_contracts_see_imports_inside_functions(tmp_path: Path) -> None:
     """Without its exceptions the configuration is refused: the contracts are not asleep."""
     text = (ROOT / "setup.cfg").read_text(encoding="utf-8")
     allowed = (
-        "aerl_trainer.run.training -> aerl_trainer.run.attention_run",
+        "aerl_trainer.run.training -> aerl_trainer.runtime.cluster.ray_run",
         "dagsched_env.pictures.* -> matplotlib",
     )
     for line in allowed:
