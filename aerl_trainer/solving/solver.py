@@ -139,8 +139,8 @@ def solve(
     name, found, share = None, None, SEARCH_SHARE
     try:
         with interrupts():
-            run_list_schedulers(best)
             prove_bounds(best)
+            run_list_schedulers(best)
             # Where an order is all that is to be found, races and CP-SAT make more of the time.
             timed = anneal and simulations is None and budget_s is not None
             unaided = timed and policy is None and orders_only(instance)

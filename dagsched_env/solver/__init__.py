@@ -10,7 +10,7 @@ In reading order:
 - ``proof``: CP-SAT, which has turns between theirs where it may prove the optimum;
 - ``race``: list schedules that learn from each other, then the entrants in heats and a final;
 - ``threads``: races side by side;
-- ``solving``: ``solve``.
+- ``solving``: lower bounds, ``solve``.
 """
 
 from dagsched_env.solver.best import Best

@@ -42,7 +42,7 @@ def run_list_schedulers(best: Best) -> None:
     """
     instance = best.instance
     n, p = instance.n_tasks, instance.n_processors
-    budget_s = best.left_s
+    begun_s, budget_s = best.elapsed_s, best.left_s
     rest = sorted(CONSTRUCTIVE.keys() - {*FIRST, *NEXT}, key=lambda name: (name in COSTS, name))
     for name in (*FIRST, *NEXT, *rest):
         expected = USUAL * (COSTS[name](n, p) if name in COSTS else OTHERS)
@@ -50,7 +50,7 @@ def run_list_schedulers(best: Best) -> None:
         if name in FIRST:
             fits = best.left_s >= best.list_s  # 0 before HEFT
         else:
-            fits = best.elapsed_s + expected * best.list_s <= share * budget_s
+            fits = best.elapsed_s - begun_s + expected * best.list_s <= share * budget_s
         if not fits:
             continue
         started = time.perf_counter()

@@ -21,10 +21,10 @@ from dagsched_env.solver.threads import race_in_threads
 
 QUICKLY_BOUNDED = 1000
 """Tasks times processors of a problem whose better bounds take a few milliseconds at most."""
-BOUND_S = 2.5e-7
+BOUND_S = 2e-7
 """Most time of them for each choice of a processor for a task or an end of an edge (s)."""
 BOUNDS_SHARE = 0.2
-"""Most of the time that is left that they may be expected to take; usually it is half of that."""
+"""Most of the budget that they may be expected to take; usually it is half of that."""
 LOADING_MOVES = 10 * MANY * 3
 """Enough for all entrants of a race for three tasks."""
 
@@ -43,11 +43,12 @@ def solve(
 ) -> SolveResult:
     """Search for a short schedule; never worse than a list schedule for which there is time.
 
-    First come the list schedulers that pay most for their time, and list schedules that learn from
-    each other. Then a genetic algorithm, descents from many starts and annealings with several
-    settings have short heats, and the best of them the rest of the time. Where CP-SAT is installed
-    and may prove the optimum in the time that is left, it has turns between theirs; without any
-    limit it follows for some seconds at most on small problems.
+    First come the lower bounds, if the budget affords them, the list schedulers that pay most for
+    their time, and list schedules that learn from each other. Then a genetic algorithm, descents
+    from many starts and annealings with several settings have short heats, and the best of them the
+    rest of the time. Where CP-SAT is installed and may prove the optimum in the time that is left,
+    it has turns between theirs; without any limit it follows for some seconds at most on small
+    problems.
     The solve ends early when a schedule is proved optimal.
     Ctrl-C ends it, too: the result is the best schedule so far.
 
@@ -86,8 +87,8 @@ def solve(
         best.offer(start, start.algorithm or "start")
     try:
         with interrupts():
-            run_list_schedulers(best)
             prove_bounds(best)
+            run_list_schedulers(best)
             improve(best, generator(seed).spawn(threads), moves, prove_too=max_evaluations is None)
     except KeyboardInterrupt:
         best.interrupt()
@@ -95,9 +96,9 @@ def solve(
 
 
 def prove_bounds(best: Best) -> None:
-    """Compute the lower bounds, if the time that is left affords them.
+    """Compute the lower bounds, if the budget affords them.
 
-    Their time is estimated by counts, not by what was measured: a busy moment changes no bound.
+    Their time is estimated by counts and they come first, so that a busy moment changes no bound.
     """
     instance = best.instance
     size = instance.comp.size
