@@ -231,13 +231,16 @@ class _Parser:
                     f"line {self.token.line}: groups of nodes make more than {MOST_GROUP_EDGES} "
                     "edges: make the groups smaller"
                 )
-            for u, v in itertools.product(sources, targets):
-                self._edge(u, v, created, attributes)
+            if self.strict:
+                for u, v in itertools.product(sources, targets):
+                    self._strict_edge(u, v, created, attributes)
+            else:
+                self.digraph.edges.extend(itertools.product(sources, targets, [created]))
 
-    def _edge(self, u: str, v: str, created: Attributes, updated: Attributes) -> None:
-        """A new edge; in a strict graph a repeated one is the same, with what its list adds."""
+    def _strict_edge(self, u: str, v: str, created: Attributes, updated: Attributes) -> None:
+        """A new edge, or what a statement says of the one that is there already."""
         edges = self.digraph.edges
-        place = self.places.setdefault((u, v), len(edges)) if self.strict else len(edges)
+        place = self.places.setdefault((u, v), len(edges))
         if place < len(edges):
             edges[place] = (u, v, edges[place][2] | updated)
         else:

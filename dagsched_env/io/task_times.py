@@ -67,7 +67,7 @@ def timed(
     if missing:
         task, label = next((names for names in missing if names[1]), missing[0])
         shown = repr(task) if label in ("", task) else f"{task!r} ({label!r})"
-        more = f", nor have {len(missing) - 1} others" if len(missing) > 1 else ""
+        more = f" ({len(missing)} tasks have none)" if len(missing) > 1 else ""
         mend = remedy if table is None else f"add a line to {source}"
         raise FormatError(f"task {shown} has no time{more}: {mend}")
     idle = np.flatnonzero(runtimes == 0)

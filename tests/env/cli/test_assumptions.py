@@ -103,7 +103,7 @@ def test_times_on_the_command_line_and_in_specs(
     assert main(["info", str(path), *MACHINES]) == 2
     remedy = "--times names a table of name or label and seconds, --unit-times gives each task 1"
     (line,) = capsys.readouterr().err.splitlines()
-    assert line == f"dagsched: error: {path}: task 'a' has no time, nor have 1 others: {remedy}"
+    assert line == f"dagsched: error: {path}: task 'a' has no time (2 tasks have none): {remedy}"
     for options, mean, made in (
         (["--times", table], 3, f"times of {table}"),
         (["--unit-times"], 1, "unit times"),

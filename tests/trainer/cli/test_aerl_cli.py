@@ -454,7 +454,7 @@ def test_solve_graphs_without_times(capsys: pytest.CaptureFixture[str], tmp_path
         (graphs / f"{name}.dot").write_text("digraph { a -> b }")
     command = ["solve", graphs, "--simulations", 10, "--checkpoint", "none", "--processors", 1]
     remedy = "--times names a table of name or label and seconds, --unit-times gives each task 1"
-    assert fails(capsys, *command).endswith(f"task 'a' has no time, nor have 1 others: {remedy}")
+    assert fails(capsys, *command).endswith(f"task 'a' has no time (2 tasks have none): {remedy}")
     for options, makespan in ((["--times", table], 6.0), (["--unit-times"], 2.0)):
         succeeds(capsys, *command, *options, "--platform", "identical", "--json", results)
         assert [x["makespan"] for x in json.loads(results.read_text())] == [makespan] * 2
