@@ -1,8 +1,8 @@
 """Speed of the environment and of HEFT, each beside a reference measured in the same run.
 
 Prints ratios: the machine's own speed cancels out. Run it on an idle machine. The rows of another
-package need it in the same Python environment (``pip install anrg-saga``); without it, the ratios
-that were recorded with it are printed.
+package need it in the same Python environment (``pip install anrg-saga``, whose licence forbids
+commercial use); without it, the ratios that were recorded with it are printed.
 """
 
 import argparse

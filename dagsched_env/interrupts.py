@@ -42,7 +42,8 @@ def interrupts() -> Iterator[None]:
     """Within, or in a function that this decorates, Ctrl-C is a ``KeyboardInterrupt`` at all times.
 
     Numba builds the result of a kernel by calls of Python. If the signal arrives in one of these,
-    numba raises a ``SystemError``, of which the interrupt is the cause.
+    numba raises a ``SystemError``, of which the interrupt is the cause. From a NamedTuple nothing
+    can save the process (``kernels.jit``).
     """
     try:
         yield

@@ -6,6 +6,7 @@ Systems 128. Needs the extra ``workflows``.
 """
 
 import random
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -96,7 +97,8 @@ class RecipeGenerator(GraphFamily):
 
     def _recipe_class(self) -> Any:
         try:
-            from wfcommons.wfchef import recipes
+            with warnings.catch_warnings():  # its import silences every warning of the process
+                from wfcommons.wfchef import recipes
         except ImportError:
             raise MissingExtraError("wfcommons", "workflows") from None
         return getattr(recipes, _CLASSES[self.application])

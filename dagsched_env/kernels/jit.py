@@ -26,7 +26,11 @@ BORROWING: dict[str, Any] = {"nogil": True, "_nrt": False}
 
 
 def kernel(function: Function) -> Function:
-    """Compile on first call, cache the machine code on disk, and release the GIL while running."""
+    """Compile on first call, cache the machine code on disk, and release the GIL while running.
+
+    A kernel that returns a NamedTuple is for other kernels only: an interrupt while numba hands one
+    over to Python ends the process. Python makes its own and has a kernel fill the arrays.
+    """
     return _compiled(function, nogil=True)
 
 

@@ -5,9 +5,8 @@ The operators are those of ``kernels.schedules.crossover``.
 
 import numpy as np
 
-from dagsched_env.kernels.arrays import Placements
 from dagsched_env.kernels.graph import eligibility
-from dagsched_env.kernels.lists import placements
+from dagsched_env.kernels.lists.placements import allocate_placements
 from dagsched_env.kernels.schedules import crossover
 from dagsched_env.kernels.schedules.crossover import Population
 from dagsched_env.problem.errors import DAGSchedError
@@ -79,11 +78,10 @@ class Evolution:
     """
 
     def __init__(self, incumbent: Incumbent, rng: np.random.Generator, size: int) -> None:
-        n, p = incumbent.instance.comp.shape
         self._incumbent = incumbent
         self._rng = rng
-        self._choices = eligibility.Eligibility(*eligibility.eligibility(incumbent.instance.arrays))
-        self._scratch = Placements(*placements.empty_placements(n, p))
+        self._choices = eligibility.eligibility(incumbent.instance.arrays)
+        self._scratch = allocate_placements(*incumbent.instance.comp.shape)
         self._size = size
         self._founders = [incumbent.schedule]
         self._adults: Population | None = None

@@ -1,6 +1,8 @@
 """Ctrl-C at any moment gives the best schedule so far, or one exception."""
 
 import _thread
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -50,6 +52,60 @@ def test_within_a_scheduler_it_is_one_exception() -> None:
         with pytest.raises(KeyboardInterrupt):
             schedule_until(ctrl_c)
         ctrl_c.join()
+
+
+UNDER_A_TIMER = """
+import functools, signal, time
+import numpy as np
+from dagsched_env.generators import TopcuogluGenerator
+from dagsched_env.interrupts import interrupts
+from dagsched_env.schedulers import SCHEDULERS, SEARCHERS
+from dagsched_env.schedulers.anytime import DECODINGS, Budget, Incumbent, execution_order
+from dagsched_env.schedulers.genetic import Evolution
+from dagsched_env.schedulers.simulated_annealing.chain import Chain
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+@interrupts()
+def repeat(function):
+    end = time.monotonic() + 0.1  # an interrupt within a destructor is lost
+    signal.setitimer(signal.ITIMER_REAL, 0.001)
+    while time.monotonic() < end:
+        function()
+
+rng = np.random.default_rng(0)
+instance = TopcuogluGenerator(10, 3)(rng)
+budget = Budget(None, 1, DECODINGS)
+incumbent = Incumbent(instance, budget, algorithm="", insertion=True, trace=None)
+order = execution_order(instance, incumbent.schedule)
+chain = Chain(incumbent, rng)
+functions = [
+    functools.partial(chain.restart, order, incumbent.schedule.processor),
+    functools.partial(Chain, incumbent, rng),
+    functools.partial(Evolution, incumbent, rng, 2),
+]
+for name, scheduler in SCHEDULERS.items():
+    options = {"max_evaluations": 20} if name in SEARCHERS else {}
+    functions.append(functools.partial(scheduler, instance, **options))
+signal.signal(signal.SIGALRM, interrupt)
+for function in functions:
+    function()  # kernels are loaded
+    interrupted = 0
+    for _ in range(30):
+        try:
+            repeat(function)
+        except KeyboardInterrupt:
+            interrupted += 1
+    assert interrupted > 15, function
+"""
+
+
+def test_a_timer_that_interrupts_kernels_never_ends_the_process() -> None:
+    """They hand over their results a thousand times a second and more."""
+    command = [sys.executable, "-c", UNDER_A_TIMER]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 @interrupts()

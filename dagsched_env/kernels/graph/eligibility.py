@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 
 from dagsched_env.kernels.arrays import InstanceArrays, Ints
-from dagsched_env.kernels.jit import kernel
 
 
 class Eligibility(NamedTuple):
@@ -15,12 +14,7 @@ class Eligibility(NamedTuple):
     n_eligible: Ints  # [n]
 
 
-@kernel
 def eligibility(g: InstanceArrays) -> Eligibility:
     """The eligible processors of an instance."""
-    n, p = g.comp.shape
-    c = Eligibility(np.zeros((n, p), dtype=np.int64), np.zeros(n, dtype=np.int64))
-    for t in range(n):
-        c.eligible[t] = np.argsort(g.comp[t], kind="mergesort")  # inf goes last, ties by index
-        c.n_eligible[t] = np.sum(g.comp[t] != np.inf)
-    return c
+    by_cost = np.argsort(g.comp, axis=1, kind="stable")  # inf goes last, ties by index
+    return Eligibility(by_cost, np.sum(g.comp != np.inf, axis=1))

@@ -8,8 +8,7 @@ from dagsched_env.kernels.jit import borrowing, kernel
 from dagsched_env.kernels.state.timeline import earliest_slot
 
 
-@kernel
-def empty_placements(n: int, p: int) -> Placements:
+def allocate_placements(n: int, p: int) -> Placements:
     """The placements of an empty schedule of ``n`` tasks on ``p`` processors."""
     return Placements(
         np.full(n, UNSCHEDULED, dtype=np.int64),
@@ -20,6 +19,10 @@ def empty_placements(n: int, p: int) -> Placements:
         np.zeros(p, dtype=np.int64),
         np.zeros(p, dtype=np.float64),
     )
+
+
+empty_placements = kernel(allocate_placements)
+"""The same for kernels."""
 
 
 @borrowing

@@ -14,7 +14,7 @@ import numpy as np
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.graph.communication import communication
-from dagsched_env.kernels.jit import borrowing, kernel
+from dagsched_env.kernels.jit import borrowing
 from dagsched_env.kernels.moves.solution import (
     Solution,
     link,
@@ -39,7 +39,6 @@ class Cluster(NamedTuple):
     last: Ints  # [p] the last node of each processor before the move, -1 where none is looked up
 
 
-@kernel
 def cluster(n: int, p: int) -> Cluster:
     """Work space for n tasks on p processors."""
     return Cluster(

@@ -14,7 +14,7 @@ import numpy as np
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.graph.communication import communication
-from dagsched_env.kernels.jit import borrowing, kernel
+from dagsched_env.kernels.jit import borrowing
 from dagsched_env.kernels.moves.solution import (
     Solution,
     assign,
@@ -45,7 +45,6 @@ class Surroundings(NamedTuple):
     tail_t: float
 
 
-@kernel
 def pair_places(n: int) -> PairPlaces:
     """Work space for n tasks."""
     return PairPlaces(np.empty(n + 1, dtype=np.int64), np.empty(n + 1, dtype=np.float64))

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.graph.communication import communication
-from dagsched_env.kernels.jit import borrowing, kernel
+from dagsched_env.kernels.jit import borrowing
 from dagsched_env.kernels.schedules.decoding import arrival_time
 
 
@@ -47,7 +47,6 @@ class Solution(NamedTuple):
     stale: npt.NDArray[np.bool_]  # [n] work space by position, all False between calls
 
 
-@kernel
 def solution(g: InstanceArrays, order: Ints, processor: Ints) -> Solution:
     """The schedule in which each processor runs its tasks in the given order, without idle time
     that is not needed.
@@ -69,6 +68,14 @@ def solution(g: InstanceArrays, order: Ints, processor: Ints) -> Solution:
         np.zeros(1, dtype=np.float64),
         np.zeros(n, dtype=np.bool_),
     )
+    _complete(g, s)
+    return s
+
+
+@borrowing
+def _complete(g: InstanceArrays, s: Solution) -> None:
+    """Fill the arrays of a schedule of which the order and the processors are given."""
+    n, p = g.comp.shape
     for node in range(n, n + p):
         s.before[node] = s.after[node] = node
     for k in range(n):
@@ -81,7 +88,6 @@ def solution(g: InstanceArrays, order: Ints, processor: Ints) -> Solution:
         t = s.order[k]
         s.bottom_level[t] = _bottom_level(g, s, t)
         s.path[t] = _path(g, s, t)
-    return s
 
 
 @borrowing

@@ -43,9 +43,9 @@ class Chain:
         self._rules = rules
         size = UNIFORMS_TIMES_TASKS // n
         self._uniforms = np.empty(min(max(size, FEWEST_UNIFORMS), MOST_UNIFORMS))
-        self._eligibility = eligibility.Eligibility(*eligibility.eligibility(arrays))
-        self._places = pairs.PairPlaces(*pairs.pair_places(n))
-        self._cluster = clusters.Cluster(*clusters.cluster(*incumbent.instance.comp.shape))
+        self._eligibility = eligibility.eligibility(arrays)
+        self._places = pairs.pair_places(n)
+        self._cluster = clusters.cluster(*incumbent.instance.comp.shape)
         self._best = np.empty(1)
         self._best_order = np.empty(n, dtype=np.int64)
         self._best_processor = np.empty(n, dtype=np.int64)
@@ -63,7 +63,7 @@ class Chain:
         """Hand over, and continue from a topological ``order[n]`` on ``processor[n]``."""
         self.hand_over()
         arrays = self._incumbent.instance.arrays
-        self._solution = solution.Solution(*solution.solution(arrays, order, processor))
+        self._solution = solution.solution(arrays, order, processor)
         self._best[0] = solution.makespan(arrays, self._solution)
 
     def advance(self, temperature: float) -> bool:

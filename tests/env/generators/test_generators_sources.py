@@ -1,6 +1,7 @@
 """Instances that are not a graph on a platform: known optimum, job shops, wfcommons recipes."""
 
 import random
+import subprocess
 import sys
 
 import numpy as np
@@ -201,3 +202,18 @@ def test_a_recipe_has_a_smallest_workflow():
     pytest.importorskip("wfcommons", reason="needs the extra 'workflows'")
     with pytest.raises(DAGSchedError, match="n_tasks 20 is too small for 'montage'"):
         RecipeGenerator(application="montage", n_tasks=20)(np.random.default_rng(0))
+
+
+def test_after_a_recipe_warnings_are_still_shown():
+    pytest.importorskip("wfcommons", reason="needs the extra 'workflows'")
+    code = """
+import sys, warnings
+import numpy as np
+from dagsched_env.generators import RecipeGenerator
+RecipeGenerator(application="blast", n_tasks=60)(np.random.default_rng(0))
+assert "wfcommons" in sys.modules
+print(("ignore", None, Warning, None, 0) in warnings.filters)
+"""
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "False\n"), done.stderr

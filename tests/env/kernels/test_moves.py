@@ -86,15 +86,12 @@ def make_solution(
     instance: Instance, order: Order, processor: Order
 ) -> tuple[eligibility.Eligibility, solution.Solution]:
     arrays = instance.arrays
-    return (
-        eligibility.Eligibility(*eligibility.eligibility(arrays)),
-        solution.Solution(*solution.solution(arrays, order, processor)),
-    )
+    return eligibility.eligibility(arrays), solution.solution(arrays, order, processor)
 
 
 def assert_consistent(g: InstanceArrays, s: solution.Solution) -> None:
     """All is as in a schedule made from scratch; a sum has other rounding errors."""
-    fresh = solution.Solution(*solution.solution(g, s.order, s.processor))
+    fresh = solution.solution(g, s.order, s.processor)
     assert s.load == pytest.approx(fresh.load, rel=1e-12)
     for ours, theirs in zip(s._replace(load=fresh.load), fresh, strict=True):
         assert np.array_equal(ours, theirs)
@@ -202,7 +199,7 @@ def place_of_a_pair(
     """Try to move the ends of a random edge to a random processor."""
     u, t = instance.edges[rng.integers(instance.n_edges)].tolist()
     q = int(rng.integers(instance.n_processors))
-    places = pairs.PairPlaces(*pairs.pair_places(instance.n_tasks))
+    places = pairs.pair_places(instance.n_tasks)
     length = solution.makespan(instance.arrays, s)
     chance, place = rng.random(2)
     moved = pairs.try_pair(
@@ -246,7 +243,7 @@ def test_a_pair_leaves_where_neither_task_can_leave_alone() -> None:
         assert first == last
         previous = single.last_before(s, t, 1, first)
         assert single.estimate(instance.arrays, s, t, 1, previous, arrival, tail) > 100
-    places = pairs.PairPlaces(*pairs.pair_places(2))
+    places = pairs.pair_places(2)
     assert pairs.try_pair(instance.arrays, s, places, 0, 1, 1, 10.0, 0.0, 10.0, 0.5, 0.5)
     assert solution.makespan(instance.arrays, s) == 2.0
 
@@ -259,7 +256,7 @@ def test_every_place_of_a_pair_is_reached() -> None:
     for seed in range(200):
         order, processor = np.array([0, 1, 2, 3]), np.array([0, 0, 1, 1])
         _, s = make_solution(instance, order, processor)
-        places = pairs.PairPlaces(*pairs.pair_places(4))
+        places = pairs.pair_places(4)
         chance, place = np.random.default_rng(seed).random(2)
         assert pairs.try_pair(instance.arrays, s, places, 0, 1, 1, 9.0, 0.0, 9.0, chance, place)
         found.add(tuple(s.order.tolist()))
@@ -287,7 +284,7 @@ def test_clusters_keep_the_schedule_consistent(instance: Instance, seed: int) ->
     rng = np.random.default_rng(seed)
     g, (n, p) = instance.arrays, instance.comp.shape
     _, s = make_solution(instance, *random_candidate(instance, rng))
-    w = clusters.Cluster(*clusters.cluster(n, p))
+    w = clusters.cluster(n, p)
     for _ in range(8):
         t, q = int(rng.integers(n)), int(rng.integers(p))
         if q == (home := s.processor[t]) or not instance.comp[t, q] < math.inf:
@@ -320,7 +317,7 @@ def test_a_chain_leaves_where_no_pair_can_leave() -> None:
     instance = Instance([[5.0, 1.0]] * 3, [(0, 1), (1, 2)], [100.0, 100.0])
     g = instance.arrays
     _, s = make_solution(instance, np.arange(3), np.zeros(3, dtype=np.int64))
-    w = clusters.Cluster(*clusters.cluster(3, 2))
+    w = clusters.cluster(3, 2)
     for t in range(3):
         for kind in range(clusters.KINDS):
             for most in (1, 2):
@@ -330,7 +327,7 @@ def test_a_chain_leaves_where_no_pair_can_leave() -> None:
     rules = SINGLE_TASKS._replace(cluster_share=1.0)
     uniforms = np.random.default_rng(0).random(6000)
     kept = (np.array([15.0]), np.arange(3), np.zeros(3, dtype=np.int64))
-    c = eligibility.Eligibility(*eligibility.eligibility(g))
+    c = eligibility.eligibility(g)
     metropolis.metropolis(g, c, s, *work_space(instance), rules, 0.0, 1000, uniforms, *kept)
     assert solution.makespan(g, s) == 3.0
     assert s.processor.tolist() == [1, 1, 1]
@@ -342,10 +339,7 @@ def test_a_chain_leaves_where_no_pair_can_leave() -> None:
 def work_space(instance: Instance) -> tuple[pairs.PairPlaces, clusters.Cluster]:
     """Of a walk."""
     n, p = instance.comp.shape
-    return (
-        pairs.PairPlaces(*pairs.pair_places(n)),
-        clusters.Cluster(*clusters.cluster(n, p)),
-    )
+    return pairs.pair_places(n), clusters.cluster(n, p)
 
 
 def two_machines() -> Instance:
@@ -453,7 +447,7 @@ def test_cheap_processors_are_drawn_as_often_as_the_bias_says(cost_bias: float) 
     ((r + 1) / 3)^(1/bias) - (r / 3)^(1/bias) of what is not kept.
     """
     instance = Instance([[3.0, 1.0, np.inf, 2.0, 4.0]], [], [])
-    assert eligibility.eligibility(instance.arrays)[0][0, :4].tolist() == [1, 3, 0, 4]
+    assert eligibility.eligibility(instance.arrays).eligible[0, :4].tolist() == [1, 3, 0, 4]
     draws = 20_000
     counts = np.zeros(5)
     for seed in range(draws):
@@ -549,7 +543,7 @@ def test_genetic_operators_keep_precedence_and_eligibility(instance: Instance, s
     head = mother[:cut].tolist()
     assert order.tolist() == head + [t for t in father.tolist() if t not in head]
     assert processor.tolist() == [from_mother[t] if t in head else from_father[t] for t in range(n)]
-    c = eligibility.Eligibility(*eligibility.eligibility(instance.arrays))
+    c = eligibility.eligibility(instance.arrays)
     for _ in range(10):
         crossover.mutate(instance.arrays, c, order, processor, rng.random(3))
         assert is_topological(instance, order)
@@ -559,7 +553,7 @@ def test_genetic_operators_keep_precedence_and_eligibility(instance: Instance, s
 def test_mutation_reaches_every_place_in_the_window() -> None:
     """Task 1 has its predecessor at place 0 and its successor at place 4."""
     instance = Instance(np.ones((5, 2)), [(0, 1), (1, 4)], [1, 1])
-    c = eligibility.Eligibility(*eligibility.eligibility(instance.arrays))
+    c = eligibility.eligibility(instance.arrays)
     places, processors = set(), set()
     for new in np.linspace(0, 0.999, 30):
         for kind in (0.0, 0.9):
