@@ -5,7 +5,7 @@
 #   `python -W error`, and hides warnings of code that has nothing to do with wfcommons.
 # Why it matters: who draws one workflow no longer sees that an option is deprecated, that numpy
 #   divided by zero, or that machines were assumed.
-# In this project: dagsched_env/generators/recipes.py imports wfcommons when a recipe is drawn.
+# In this project: dagsched_env/generators/recipes.py imports wfcommons with the filters kept.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
