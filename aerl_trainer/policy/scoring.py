@@ -31,7 +31,6 @@ from dagsched_env.kernels.graph.communication import communication
 from dagsched_env.kernels.jit import borrowing, embedded, inlined
 from dagsched_env.kernels.state.timeline import earliest_slot
 
-FeatureRow = npt.NDArray[np.float32]
 """``[N_FEATURES]``"""
 
 # Columns, as constants of the kernels.
