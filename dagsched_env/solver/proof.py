@@ -165,7 +165,7 @@ def _promising_share(instance: Instance) -> float:
 
 def orders_only(instance: Instance) -> bool:
     """Whether each task can run on one processor only, as in a job shop."""
-    return np.count_nonzero(np.isfinite(instance.comp)) == instance.n_tasks
+    return bool(np.count_nonzero(np.isfinite(instance.comp)) == instance.n_tasks)
 
 
 def _few_orders(instance: Instance) -> bool:

@@ -130,7 +130,7 @@ def _earliest_join(release: Floats, cost: Floats, remote: Floats) -> float:
     last = np.argmax(remote)
     alone = release[last] + cost[last]
     if count == 1 or alone >= remote[last]:  # no choice, or nothing is gained by work there
-        return min(alone, remote[last])
+        return min(alone, remote[last])  # type: ignore[no-any-return]
     by_remote, by_release = _ascending(-remote), _ascending(release)
     place = np.empty(count, dtype=np.int64)
     for k in range(count):
