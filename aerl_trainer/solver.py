@@ -26,14 +26,7 @@ from dagsched_env.instance import Instance
 from dagsched_env.interrupts import interrupts
 from dagsched_env.schedule import Schedule
 from dagsched_env.schedulers.anytime import check_count
-from dagsched_env.solver import (
-    Best,
-    Callback,
-    improve,
-    orders_only,
-    prove_bounds,
-    run_list_schedulers,
-)
+from dagsched_env.solver import Best, Callback, improve, orders_only, run_list_schedulers
 
 __all__ = ["SolveResult", "solve"]
 
@@ -137,7 +130,7 @@ def solve(
     name, found, share = None, None, SEARCH_SHARE
     try:
         with interrupts():
-            prove_bounds(best)
+            solver.prove_bounds(best)
             run_list_schedulers(best)
             # Where an order is all that is to be found, races and CP-SAT make more of the time.
             timed = anneal and simulations is None and budget_s is not None
