@@ -28,14 +28,7 @@ from dagsched_env.problem.expected import expect
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.anytime import check_count
-from dagsched_env.solver import (
-    Best,
-    Callback,
-    improve,
-    orders_only,
-    prove_bounds,
-    run_list_schedulers,
-)
+from dagsched_env.solver import Best, Callback, improve, orders_only, run_list_schedulers
 
 __all__ = ["SolveResult", "solve"]
 
@@ -139,7 +132,7 @@ def solve(
     name, found, share = None, None, SEARCH_SHARE
     try:
         with interrupts():
-            prove_bounds(best)
+            solver.prove_bounds(best)
             run_list_schedulers(best)
             # Where an order is all that is to be found, races and CP-SAT make more of the time.
             timed = anneal and simulations is None and budget_s is not None

@@ -108,6 +108,7 @@ def test_no_policy_and_no_tree_take_time_from_the_race_on_a_job_shop(
         step = getattr(solver, name)
         monkeypatch.setattr(solver, name, lambda *given: asked.append(name) or step(*given))
 
+    solver._load_kernels()  # which grows a tree, once in a process
     watch("_consult")
     watch("_search_by_itself")
     draw = JobShopGenerator(n_jobs=5, n_machines=machines)
