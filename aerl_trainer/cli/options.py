@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable
 from json import dumps
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_args
 
 import docstring_parser
 import tyro
@@ -30,7 +30,9 @@ def described(command: Described) -> Described:
     for name, parameter in inspect.signature(command).parameters.items():
         hint = "" if parameter.default in NO_DEFAULT else None
         about = tyro.conf.arg(help=texts.get(name), help_behavior_hint=hint)
-        command.__annotations__[name] = Annotated[parameter.annotation, about]
+        text = str in get_args(parameter.annotation)  # what Python also takes as numbers
+        kind = str | None if text else parameter.annotation
+        command.__annotations__[name] = Annotated[kind, about]
     return command
 
 

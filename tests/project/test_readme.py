@@ -73,16 +73,13 @@ def test_the_picture_shows_what_its_commands_find(tmp_path: Path) -> None:
 
 
 def test_the_table_of_rivals_is_that_of_the_benchmarks() -> None:
-    rows = re.findall(
-        r"^\|[^|]+\| (0\.\d+) \| (0\.\d+) \| (\d+ / \d+ / \d+) \| (\S+) \|$", README, re.M
-    )
+    rows = re.findall(r"^\|[^|]+\| (0\.\d+) \| (0\.\d+) \| (\d+ / \d+ / \d+) \|$", README, re.M)
     measured = (ROOT / "BENCHMARKS.md").read_text(encoding="utf-8").splitlines()
     assert len(rows) == 7
-    for early, late, meetings, p in rows:
-        end = f"| {meetings.replace(' ', '')} | {p} |"
-        (line,) = [line for line in measured if line.endswith(end)]
-        found = [f"{float(ratio):.3f}" for ratio in re.findall(r"\| (0\.\d{4}) ", line)]
-        assert found == [early, late]
+    for early, late, meetings in rows:
+        lines = [line for line in measured if f"| {meetings.replace(' ', '')} | 0." in line]
+        found = [re.findall(r"\| (0\.\d{4}) ", line)[:2] for line in lines]
+        assert [early, late] in [[f"{float(x):.3f}" for x in ratios] for ratios in found]
 
 
 def test_the_figures_of_a_policy_are_what_the_command_finds(

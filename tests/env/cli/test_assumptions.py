@@ -65,7 +65,7 @@ def test_tables_of_a_comparison(
     files = [graph, GRAPH, *MACHINES, "--csv", table, "--html", page]
     out, _ = run(capsys, "compare", *files, "--schedulers", "heft")
     assert [line for line in out if line.startswith("assumed: ")] == [
-        f"assumed: instance 0: {SAID} with 3",
+        f"assumed: graph.dot: {SAID} with 3",
         f"assumed: {ASSUMED}",
     ]
     rows = list(csv.DictReader(table.read_text().splitlines()))

@@ -56,4 +56,4 @@ def test_schedule_shows_the_state_of_a_solve(
     assert main(["schedule", str(tmp_path / "one.json"), "--scheduler", "heft"]) == 0
     assert not shown
     assert main(["schedule", str(tmp_path / "one.json"), "--scheduler", "solve"]) == 0
-    assert shown[0].endswith("one.json: makespan 6 (heft), bound 5, gap 16.7%")
+    assert shown[0].endswith("one.json: makespan 6 (heft), bound 6, gap 0.0%")

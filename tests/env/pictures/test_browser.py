@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from env.render.test_names import Elements, pages
+from env.pictures.test_names import Elements, pages
 
 from dagsched_env.io.atomic import write_text
 

@@ -95,7 +95,9 @@ def test_the_paper_graphs_are_solved(solved):
         assert known.runs == 1
         assert (known.makespan, known.lower_bound) == (published.makespan, published.makespan)
         assert re.match(r"\w+$|(\w+\.)?\w+\(budget_s=[\d.]+, seed=\d+", known.found_by)
-        assert re.match(r"dagsched_env\.bounds$|(exact|solver)\.solve\(budget_s=", known.bound_by)
+        assert re.match(
+            r"dagsched_env\.(problem\.)?bounds$|(exact|solver)\.solve\(budget_s=", known.bound_by
+        )
         assert known.commit == COMMIT
         assert known.seconds >= 0.0
 

@@ -101,7 +101,8 @@ def test_errors() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["seeding", "curriculum", "learning.ranking", "learning.experience_replay", "replay"]
+    "module",
+    ["config.seeding", "run.curriculum", "learning.rank_reward", "learning.experience_replay"],
 )
 def test_parts_around_the_search_do_not_import_torch(module: str) -> None:
     code = f"import sys, aerl_trainer.{module}; print('torch' in sys.modules)"

@@ -188,7 +188,8 @@ def test_an_error_leaves_nothing_behind(
 SCRIPT = """
 import signal, sys
 from helpers.small_runs import problem
-from aerl_trainer import solve, solver
+from aerl_trainer import solve
+from aerl_trainer.solving import solver
 from aerl_trainer.runtime import joint_search
 
 def announcing(step):
