@@ -9,7 +9,12 @@ import pytest
 
 from dagsched_env import io
 from dagsched_env.environment.env import DAGSchedEnv
-from dagsched_env.problem.errors import DAGSchedError, DoubtfulUnitsWarning, MachinesAssumedWarning
+from dagsched_env.problem.errors import (
+    AssumptionWarning,
+    DAGSchedError,
+    DoubtfulUnitsWarning,
+    MachinesAssumedWarning,
+)
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.platforms import Platform, RandomPlatform
 from helpers import TESTS

@@ -190,7 +190,7 @@ import signal, sys
 from helpers.small_runs import problem
 from aerl_trainer import solve
 from aerl_trainer.solving import solver
-from aerl_trainer.runtime import joint_search
+from aerl_trainer.solving import joint_search
 
 def announcing(step):
     def announced(*arguments, **options):
