@@ -43,7 +43,7 @@ class ActionMode(Protocol):
     mask_size: int
     """A, the number of entries of the mask."""
 
-    def split(self, action: npt.NDArray[Any]) -> tuple[Ints, Ints]:
+    def split(self, action: Any) -> tuple[Ints, Ints]:
         """Task and processor (or ``BY_EFT``) of actions in the space, elementwise: ``[...]``."""
         ...
 
