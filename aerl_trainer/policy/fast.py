@@ -156,7 +156,7 @@ class FastPolicy:
     def complete(
         self, instance: Instance, states: Sequence[State], rng: np.random.Generator
     ) -> list[list[tuple[int, float]]]:
-        """Go on from states by sampling; see ``Completion`` in ``search.trajectories``.
+        """Go on from states by sampling; see ``Completion`` in ``tree.trajectories``.
 
         Args:
             instance: the problem.
