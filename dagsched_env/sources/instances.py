@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dagsched_env.io import MachineOptions, Problem
 
 SUITE_PREFIX = "suite:"
+"""Begins the SPEC of a suite."""
 SUCH_AS = "FILE?platform=identical&processors=4&bandwidth=1"
 
 Draw: TypeAlias = Callable[[np.random.Generator], Instance]
