@@ -1,10 +1,11 @@
 """Ctrl-C at any moment gives the best schedule so far, or one exception."""
 
 import _thread
+import gc
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,15 @@ from dagsched_env.interrupts import interrupts
 from dagsched_env.schedulers import SCHEDULERS
 
 INSTANCE = TopcuogluGenerator(2000, 16)(np.random.default_rng(0))
+
+
+@pytest.fixture(autouse=True)
+def no_callback_of_other_tests() -> Iterator[None]:
+    """An interrupt within one of the garbage collector, such as Hypothesis has, would be lost."""
+    held = gc.callbacks[:]
+    gc.callbacks.clear()
+    yield
+    gc.callbacks[:] = held
 
 
 @pytest.mark.parametrize("solve", [solver.solve, aerl_trainer.solve])
