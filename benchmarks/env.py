@@ -116,7 +116,7 @@ def call_rate(function: Callable[[], object], seconds: float = 0.3) -> float:
 def report_steps(instances: list[Instance]) -> None:
     cartpole = best_of(lambda: step_rate(gymnasium.make("CartPole-v1").unwrapped))
     dagsched = best_of(lambda: step_rate(DAGSchedEnv(instances)))
-    print(f"one DAGSched-v0 step takes {cartpole / dagsched:.1f} CartPole-v1 steps (at most 10)")
+    print(f"one DAGSched-v0 step takes {cartpole / dagsched:.1f} CartPole-v1 steps (at most 4)")
 
 
 def report_vector(instances: list[Instance]) -> None:
