@@ -6,18 +6,19 @@ from functools import partial
 import numpy as np
 
 from aerl_trainer.baselines.attention.learner import AttentionLearner
-from aerl_trainer.config import Config, PolicyConfig, ReplayConfig
-from aerl_trainer.learning.experiences import group_of, make_experiences
+from aerl_trainer.config import Config, PolicyConfig, ReplayConfig, SearchConfig
+from aerl_trainer.learning.experiences import make_experiences
 from aerl_trainer.learning.learner import Learner
 from aerl_trainer.learning.policy_gradient import PolicyGradient
 from aerl_trainer.learning.replay import PrioritizedReplay, RowStore
 from aerl_trainer.network.evaluator import TorchEvaluator
 from aerl_trainer.network.network import Network
 from aerl_trainer.policy.fast import FastPolicy
-from aerl_trainer.tree.alone import search_alone
+from aerl_trainer.tree.alone import search_alone, vary_alone
 from aerl_trainer.tree.prefix import fix_prefix
 from aerl_trainer.tree.records import SearchJob
 from aerl_trainer.tree.trajectories import complete_by_network, sample_trajectories
+from aerl_trainer.tree.variation import group_of
 from dagsched_env.cli.warm_up import STEPS, call_all
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.problem.instance import Instance
@@ -30,7 +31,7 @@ def warm_up() -> None:
 
 
 def call_search() -> None:
-    """The tree search, and what the network and the fast policy learn from it."""
+    """The tree search, and what the network learns from it."""
     config = Config()
     search = dataclasses.replace(config.search, budget=8, min_trajectories=2)
     config = dataclasses.replace(config, search=search)
@@ -44,16 +45,18 @@ def call_search() -> None:
     complete_by_network(instance, [State(instance)], evaluator, search, rng)
     complete = partial(FastPolicy().complete, instance, rng=rng)
     trajectories = sample_trajectories(instance, tree.arrays, complete, search, rng)
-    _gradient(rng).step(trees=[group_of(instance, trajectories)])
     learner = Learner(config)
     learner.add(make_experiences(instance, trajectories, config))
     learner.step()
 
 
 def call_policy() -> None:
-    """The fast policy alone: schedules that it draws, and one pass."""
+    """The fast policy: from schedules that it draws and from a tree; one pass."""
     training = _gradient(np.random.default_rng(0))
     training.step()
+    job = SearchJob(0, _problem(), seed=0, policy=training.present.weights)
+    tree, _ = vary_alone(job, SearchConfig(budget=8))
+    training.step(trees=[group_of(job, tree.arrays)])
     training.policy.schedule(_problem())
 
 

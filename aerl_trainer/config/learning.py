@@ -10,25 +10,25 @@ from aerl_trainer.config.checks import require
 class PolicyConfig:
     """How the fast policy learns."""
 
-    instances: int = 16
-    """Rank groups of a gradient step."""
+    instances: int = 8
+    """Rank groups of a gradient step: finished trees, or problems that the policy draws."""
     schedules: int = 32
     """Schedules of a group that the policy draws itself."""
+    replayed: int = 8
+    """Trees of the replay that join the new ones of a step; 0 = none."""
     learning_rate: float = 0.01
     """Of Adam at the start; it falls linearly to 0."""
     decay_steps: int = 0
     """Steps until it is 0; 0 = ``run.max_steps``, or else ``run.minutes``."""
     average: float = 0.98
     """Share of the old averaged weights that a step keeps; the averaged ones are used."""
-    ratio_clip: float = 1.0
-    """Most that the importance ratio of a decision counts, where a tree drew the schedule."""
 
     def __post_init__(self) -> None:
         require(self.instances >= 1, "policy.instances must be at least 1")
         require(self.schedules >= 2, "policy.schedules must be at least 2")
-        require(self.decay_steps >= 0, "policy.decay_steps must not be negative")
-        for name in ("learning_rate", "ratio_clip"):
-            require(getattr(self, name) > 0, f"policy.{name} must be positive")
+        for name in ("replayed", "decay_steps"):
+            require(getattr(self, name) >= 0, f"policy.{name} must not be negative")
+        require(self.learning_rate > 0, "policy.learning_rate must be positive")
         require(0 <= self.average < 1, "policy.average must lie in [0, 1)")
 
 
@@ -48,10 +48,10 @@ class NetworkConfig:
 
 @dataclass(frozen=True)
 class ReplayConfig:
-    """Prioritised replay (Schaul et al. 2016)."""
+    """Prioritised replay (Schaul et al. 2016) of trees; for the network, of trajectories."""
 
     capacity: int = 2048
-    """Experiences, each of them a trajectory with all its states."""
+    """Trees; or trajectories, each with all its states."""
     kind: Literal["proportional", "rank", "uniform"] = "proportional"
     """What experiences are sampled in proportion to: their priority^α, (1 / its rank)^α, or
     nothing."""
@@ -64,7 +64,7 @@ class ReplayConfig:
     beta_steps: int = 4000
     """Learner steps until β = 1."""
     min_size: int = 32
-    """Experiences before the learner starts."""
+    """Trees before any is learned from again; trajectories before the network's learner starts."""
 
     def __post_init__(self) -> None:
         require(self.capacity >= 1, "replay.capacity must be at least 1")
@@ -83,8 +83,9 @@ class ReplayConfig:
 class LearnerConfig:
     """What is learned from, and how the network learns."""
 
-    groups: Literal["rollouts", "tree", "both"] = "rollouts"
-    """Schedules that the fast policy learns from: its own, those of the shared trees, or both."""
+    groups: Literal["tree", "rollouts"] = "tree"
+    """Schedules that the fast policy learns from: those of shared trees, or some that it draws
+    itself. With a network the trees are the network's, and it draws them itself."""
     network: bool = False
     """Train the network too, and have it evaluate the leaves of the trees."""
     batch_size: int = 64
@@ -110,8 +111,8 @@ class LearnerConfig:
 
     def __post_init__(self) -> None:
         require(
-            self.groups in ("rollouts", "tree", "both"),
-            'learner.groups is "rollouts", "tree" or "both"',
+            self.groups in ("tree", "rollouts"),
+            'learner.groups is "tree" or "rollouts"',
         )
         for name in ("batch_size", "publish_interval", "checkpoint_interval"):
             require(getattr(self, name) >= 1, f"learner.{name} must be at least 1")

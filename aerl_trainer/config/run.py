@@ -73,7 +73,7 @@ class RunConfig:
     """NUM_ACTORS: search processes; where no trees are searched, threads that draw schedules. One
     with the inline backend takes turns with the learner in a single process, which makes the run
     reproducible."""
-    trees_in_flight: int = 2
+    trees_in_flight: int = 4
     """Trees that the actors work on at once."""
     seed: int = 0
     """All random generators of the run descend from it."""

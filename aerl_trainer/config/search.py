@@ -11,10 +11,10 @@ from aerl_trainer.config.checks import require
 class SearchConfig:
     """The shared tree and its simulations."""
 
-    budget: int = 600
+    budget: int = 128
     """Simulations per job; a tree is finished when it also holds ``min_trajectories`` paths."""
     min_trajectories: int = 12
-    """K: complete root-to-terminal paths a tree must hold, and trajectories sampled from it."""
+    """K: complete trajectories that a tree must hold; with a network, also how many are sampled."""
     cap_factor: float = 4.0
     """Safety cap on simulations per job, as a multiple of the budget."""
     batch_size: int = 16

@@ -19,6 +19,9 @@ from aerl_trainer.config.ray import RayConfig
 from aerl_trainer.config.run import InferenceConfig, RunConfig, ValidatorConfig
 from aerl_trainer.config.search import SearchConfig
 
+RETIRED = {"policy.ratio_clip"}
+"""Settings of earlier versions, which are read over: their runs can still be used."""
+
 
 @dataclass(frozen=True)
 class Config:
@@ -47,7 +50,12 @@ class Config:
     @property
     def has_jobs(self) -> bool:
         """Actors search trees during training: something learns from them."""
-        return self.learner.network or self.learner.groups != "rollouts"
+        return self.learner.network or self.learner.groups == "tree"
+
+    @property
+    def variations(self) -> bool:
+        """The fast policy learns from these trees, which grow along its principal variations."""
+        return self.learner.groups == "tree" and not self.learner.network
 
 
 def load(path: Path) -> Config:
@@ -87,6 +95,7 @@ def from_dict(record: dict[str, Any]) -> Config:
 
 def _section(cls: Any, name: str, content: dict[str, Any]) -> Any:
     hints = get_type_hints(cls)
+    content = {key: value for key, value in content.items() if f"{name}.{key}" not in RETIRED}
     for key, value in content.items():
         if key not in hints:
             raise ConfigError(f"unknown key {name}.{key}; there are {', '.join(hints)}")

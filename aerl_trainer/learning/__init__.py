@@ -10,6 +10,7 @@ In reading order:
 - ``replay``: a buffer sampled by priority
 - ``packing``: experiences as plain arrays, for checkpoints and for other machines
 - ``experience_replay``: the replay of experiences
+- ``tree_replay``: the replay of finished trees
 - ``batches``: all states of sampled experiences as the network's inputs and targets
 - ``losses``: the training loss
 - ``adam_state``: the moments of an optimiser, for checkpoints

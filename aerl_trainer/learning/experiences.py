@@ -1,4 +1,4 @@
-"""From the trajectories of one finished tree to training data."""
+"""From the trajectories of one finished tree to what the network learns from."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -8,19 +8,8 @@ import numpy as np
 from aerl_trainer.config import Config
 from aerl_trainer.learning.rank_reward import rank_rewards, rank_weights
 from aerl_trainer.learning.records import Experience
-from aerl_trainer.tree.records import Trajectory, TreeGroup
+from aerl_trainer.tree.records import Trajectory
 from dagsched_env.problem.instance import Instance
-
-
-def group_of(instance: Instance, trajectories: Sequence[Trajectory]) -> TreeGroup:
-    """What the fast policy learns from."""
-    pairs = np.array([trajectory.actions for trajectory in trajectories], dtype=np.int64)
-    return TreeGroup(
-        instance=instance,
-        actions=pairs[..., 0] * instance.n_processors + pairs[..., 1],
-        probabilities=np.array([trajectory.probabilities for trajectory in trajectories]),
-        makespans=np.array([trajectory.makespan for trajectory in trajectories]),
-    )
 
 
 def make_experiences(

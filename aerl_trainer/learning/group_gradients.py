@@ -1,4 +1,7 @@
-"""The gradient of one rank group: drawn, graded and ranked as a whole, in any thread or process."""
+"""The gradient of one rank group: drawn or taken from a tree, and ranked as a whole.
+
+In any thread or process; a function of the policy and of the work alone.
+"""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -7,21 +10,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aerl_trainer.config import PolicyConfig
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.tree.records import TreeGroup
 from dagsched_env.kernels.arrays import Floats
 from dagsched_env.problem.instance import Instance
 
+Reward = Callable[[Floats], Floats]
+"""Turns the makespans ``[K]`` of a rank group into rewards ``[K]``."""
+
 
 class GroupWork(NamedTuple):
-    """One group to be graded."""
+    """One group that the policy draws itself."""
 
     instance: Instance
-    tree: TreeGroup | None
-    """Trajectories of a shared tree that belong to the group."""
     seed: int
-    """Of the schedules that the policy draws."""
 
 
 class GroupGradient(NamedTuple):
@@ -38,45 +40,52 @@ Gradients = Callable[[FastPolicy, Sequence[GroupWork]], Sequence[GroupGradient]]
 """The gradients of groups, in their order."""
 
 
+def grade_tree(policy: FastPolicy, tree: TreeGroup, reward: Reward) -> GroupGradient:
+    """The gradient of what the tree says of single decisions on its principal variation.
+
+    The rank rewards r judge all schedules of the tree. At a state s of the principal variation an
+    action a is worth A(s, a) = r(its schedule) - r(the principal variation), and the gradient is
+    Σ_s Σ_a A(s, a) ∇π(a | s). The search has tried some of the a alone, each with a known
+    probability, by which its term is divided (Horvitz, Thompson 1952): with rewards that do not
+    depend on the others the expected sum is that over all a. Whoever made the tree, π is the policy
+    that learns, so a tree can be learned from again.
+    """
+    makespans = np.append(tree.makespans, tree.makespan)
+    rewards = reward(makespans)
+    advantages = (rewards[:-1] - rewards[-1]) / tree.inclusion
+    gradient = policy.grade(tree.instance, tree.actions, tree.depths, tree.others, advantages)
+    return GroupGradient(
+        gradient.astype(np.float64),
+        _relative_spread(makespans),
+        len(makespans),
+    )
+
+
 class GroupGrader:
-    """A function of the policy and of the work alone.
+    """Draws groups: Σ_k r_k ∇ log π_k / K over K schedules with rank rewards r.
 
     Args:
-        config: sizes of a group.
-        reward: turns the makespans ``[K]`` of a rank group into rewards ``[K]``.
-        rollouts: the policy draws schedules itself; False grades those of trees alone.
+        schedules: K.
+        reward: of a rank group.
     """
 
-    def __init__(
-        self, config: PolicyConfig, reward: Callable[[Floats], Floats], *, rollouts: bool
-    ) -> None:
-        self._config, self._reward, self._rollouts = config, reward, rollouts
+    def __init__(self, schedules: int, reward: Reward) -> None:
+        self._schedules, self._reward = schedules, reward
 
     def __call__(self, policy: FastPolicy, work: GroupWork) -> GroupGradient:
-        """Draw and grade one group, and rank it as a whole."""
-        instance, tree, seed = work
-        makespans, gradients = [], []
-        if self._rollouts:
-            rng = np.random.default_rng(seed)
-            group = policy.sample(instance, self._config.schedules, rng, gradients=True)
-            makespans.append(group.makespans)
-            gradients.append(group.gradients)
-        if tree is not None:
-            clip = self._config.ratio_clip
-            makespans.append(tree.makespans)
-            gradients.append(policy.grade(instance, tree.actions, tree.probabilities, clip=clip))
-        all_makespans = np.concatenate(makespans)
-        rewards = self._reward(all_makespans)
-        mean = float(all_makespans.mean())
+        """Draw one group, and rank it as a whole."""
+        rng = np.random.default_rng(work.seed)
+        group = policy.sample(work.instance, self._schedules, rng, gradients=True)
+        rewards = self._reward(group.makespans)
         return GroupGradient(
-            rewards @ np.concatenate(gradients) / len(rewards),
-            float(all_makespans.std()) / mean if mean > 0 else 0.0,
+            rewards @ group.gradients / len(rewards),
+            _relative_spread(group.makespans),
             len(rewards),
         )
 
 
 class ThreadedGradients:
-    """Grades groups in threads of this process; the result does not depend on their number.
+    """Draws groups in threads of this process; the result does not depend on their number.
 
     Args:
         grader: of one group.
@@ -89,3 +98,8 @@ class ThreadedGradients:
     def __call__(self, policy: FastPolicy, work: Sequence[GroupWork]) -> list[GroupGradient]:
         with ThreadPoolExecutor(self._threads) as threads:
             return list(threads.map(partial(self._grader, policy), work))
+
+
+def _relative_spread(makespans: Floats) -> float:
+    mean = float(makespans.mean())
+    return float(makespans.std()) / mean if mean > 0 else 0.0

@@ -23,8 +23,15 @@ Item = TypeVar("Item")
 
 SCALARS = ("reward", "weight", "makespan")
 NAMES = ("name", "task_names", "processor_names")
-WAITING = "waiting_"
+TREE = "tree_"
 """Begins the names of all arrays of ``pack_groups``."""
+TRIED: dict[str, type[np.generic]] = {
+    "depths": np.int64,
+    "others": np.int64,
+    "inclusion": np.float64,
+    "makespans": np.float64,
+}
+"""Of a tree group: the fields with a number for each action that was tried."""
 
 
 def pack(experiences: Sequence[Experience], *, with_instances: bool = True) -> Arrays:
@@ -95,13 +102,18 @@ def unpack(arrays: Arrays, instances: Sequence[Instance] | None = None) -> list[
 
 def pack_groups(groups: Sequence[TreeGroup], *, with_instances: bool = True) -> Arrays:
     """Arrays from which ``unpack_groups`` restores the groups exactly."""
-    instances = [group.instance for group in groups]
+    instances, instance_of = _distinct([group.instance for group in groups])
     return {
-        **(pack_instances(instances, WAITING) if with_instances else {}),
-        f"{WAITING}schedules": _ints(group.makespans.shape[0] for group in groups),
-        f"{WAITING}actions": _join([group.actions for group in groups], np.int64),
-        f"{WAITING}probabilities": _join([group.probabilities for group in groups], np.float64),
-        f"{WAITING}makespans": _join([group.makespans for group in groups], np.float64),
+        **(pack_instances(instances, TREE) if with_instances else {}),
+        f"{TREE}instance": instance_of,
+        f"{TREE}actions": _join([group.actions for group in groups], np.int64),
+        f"{TREE}tried": _ints(group.depths.shape[0] for group in groups),
+        **{
+            f"{TREE}{name}": _join([getattr(group, name) for group in groups], dtype)
+            for name, dtype in TRIED.items()
+        },
+        f"{TREE}makespan": np.array([group.makespan for group in groups], np.float64),
+        f"{TREE}step": _ints(group.step for group in groups),
     }
 
 
@@ -110,29 +122,45 @@ def unpack_groups(arrays: Arrays, instances: Sequence[Instance] | None = None) -
 
     Args:
         arrays: of ``pack_groups``.
-        instances: one of each group, where they are not in the arrays.
+        instances: the distinct ones, where they are not in the arrays.
 
     Raises:
         FormatError: an array is missing, of a wrong type or length, or a number is out of range.
     """
     if instances is None:
-        instances = unpack_instances(arrays, WAITING)
-    count = read(arrays, f"{WAITING}schedules", np.int64, (len(instances),))
-    makespans = _split(arrays, f"{WAITING}makespans", np.float64, count)
-    placed = count * _ints(instance.n_tasks for instance in instances)
-    probabilities = _split(arrays, f"{WAITING}probabilities", np.float64, placed)
-    for key in ("makespans", "probabilities"):
-        _check_finite(f"{WAITING}{key}", arrays)
-    _check_range(f"{WAITING}schedules", count - 1, np.iinfo(np.int64).max)
+        instances = unpack_instances(arrays, TREE)
+    instance_of = read(arrays, f"{TREE}instance", np.int64, (-1,))
+    _check_range(f"{TREE}instance", instance_of, len(instances))
+    n = _ints(instances[i].n_tasks for i in instance_of)
+    tried = read(arrays, f"{TREE}tried", np.int64, n.shape)
+    makespan = read(arrays, f"{TREE}makespan", np.float64, n.shape)
+    step = read(arrays, f"{TREE}step", np.int64, n.shape)
+    _check_range(f"{TREE}step", step, np.iinfo(np.int64).max)
+    columns = [_split(arrays, f"{TREE}{name}", dtype, tried) for name, dtype in TRIED.items()]
+    for name in ("inclusion", "makespans", "makespan"):
+        _check_finite(f"{TREE}{name}", arrays)
+    chances = arrays[f"{TREE}inclusion"]
+    if ((chances <= 0) | (chances > 1)).any():
+        raise FormatError(f"replay: array '{TREE}inclusion' holds a number that is not in (0, 1]")
     groups = []
-    for i, actions in enumerate(_split(arrays, f"{WAITING}actions", np.int64, placed)):
-        shape = (int(count[i]), instances[i].n_tasks)
+    for k, actions in enumerate(_split(arrays, f"{TREE}actions", np.int64, n)):
+        instance = instances[instance_of[k]]
+        _check_actions(f"{TREE}actions", instance, *np.divmod(actions, instance.n_processors))
+        depths, others, inclusion, makespans = (column[k] for column in columns)
+        _check_range(f"{TREE}depths", depths, instance.n_tasks)
+        _check_range(f"{TREE}others", others, instance.comp.size)
+        if (np.diff(depths) < 0).any():
+            raise FormatError(f"replay: array '{TREE}depths' does not increase")
         group = TreeGroup(
-            instances[i], actions.reshape(shape), probabilities[i].reshape(shape), makespans[i]
+            instance,
+            actions,
+            float(makespan[k]),
+            depths,
+            others,
+            inclusion,
+            makespans,
+            int(step[k]),
         )
-        for schedule in group.actions:
-            pairs = np.divmod(schedule, instances[i].n_processors)
-            _check_actions(f"{WAITING}actions", instances[i], *pairs)
         groups.append(group)
     return groups
 

@@ -1,9 +1,8 @@
-"""Trains the fast policy on rank groups: REINFORCE with the rank reward of AERL-DS as its weight.
+"""Trains the fast policy: Adam on gradients of rank groups (see ``group_gradients``).
 
-A rank group holds K schedules of one instance: drawn by the policy itself, sampled from a shared
-tree, or both. Their signed rank rewards r (see ``ranking``) weigh the gradients of their
-log-probabilities: Σ_k r_k ∇ log π_k / K, averaged over the groups of a step. No scheduler from
-outside is in the signal.
+A rank group holds schedules of one instance: of a shared tree, which may come again from the
+replay, or drawn by the policy itself. The gradients of a step's groups are averaged. No scheduler
+from outside is in the signal.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,11 +16,15 @@ from aerl_trainer.config.stored import stored
 from aerl_trainer.learning.group_gradients import (
     Gradients,
     GroupGrader,
+    GroupGradient,
     GroupWork,
+    Reward,
     ThreadedGradients,
+    grade_tree,
 )
 from aerl_trainer.learning.rank_reward import rank_rewards
 from aerl_trainer.learning.records import PolicyReport
+from aerl_trainer.learning.tree_replay import TreeReplay
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.policy.weights import N_WEIGHTS, SCALE
 from aerl_trainer.tree.records import TreeGroup
@@ -38,10 +41,10 @@ class PolicyGradient:
 
     Args:
         draw: draws an instance; called by one thread at a time.
-        rng: of the instances and of the schedules.
+        rng: of the instances, of the schedules, and of the replay.
         config: sizes and rates.
-        reward: turns the makespans ``[K]`` of a rank group into rewards ``[K]``.
-        rollouts: the policy draws schedules itself; False learns from trees alone.
+        reward: of a rank group.
+        replay: of the trees that are learned from; None keeps none.
         threads: that draw schedules at once; the result does not depend on their number.
     """
 
@@ -51,13 +54,13 @@ class PolicyGradient:
         rng: np.random.Generator,
         config: PolicyConfig | None = None,
         *,
-        reward: Callable[[Floats], Floats] = rank_rewards,
-        rollouts: bool = True,
+        reward: Reward = rank_rewards,
+        replay: TreeReplay | None = None,
         threads: int = 1,
     ) -> None:
-        self._draw, self._rng, self._rollouts = draw, rng, rollouts
+        self._draw, self._rng, self._reward, self.replay = draw, rng, reward, replay
         self._config = config or PolicyConfig()
-        grader = GroupGrader(self._config, reward, rollouts=rollouts)
+        grader = GroupGrader(self._config.schedules, reward)
         self._gradients: Gradients = ThreadedGradients(grader, threads)
         self._policy = FastPolicy()
         self._mean = self._policy.weights.copy()
@@ -78,36 +81,59 @@ class PolicyGradient:
         """
         self._gradients = elsewhere(self._gradients)
 
+    @property
+    def present(self) -> FastPolicy:
+        """The policy that learns; a copy."""
+        return FastPolicy(self._policy.weights)
+
     def step(self, progress: float = 0.0, trees: Sequence[TreeGroup] = ()) -> PolicyReport:
-        """One gradient step.
+        """One gradient step, from finished trees or, without any, from schedules drawn here.
 
         Args:
             progress: share of the training that is over, in [0, 1]; the learning rate falls
                 linearly with it.
-            trees: trajectories of finished trees, a group each. Where the policy draws schedules
-                itself, these join them, and further instances make up the number of groups.
+            trees: a group each; as many of the replay as ``config.replayed`` says join them.
         """
-        jobs: list[tuple[Instance, TreeGroup | None]] = [(tree.instance, tree) for tree in trees]
-        if self._rollouts:
-            missing = max(0, self._config.instances - len(jobs))
-            jobs += [(self._draw(self._rng), None) for _ in range(missing)]
-        seeds = self._rng.integers(2**63, size=len(jobs)).tolist()
-        work = [GroupWork(*job, seed) for job, seed in zip(jobs, seeds, strict=True)]
-        results = self._gradients(self._policy, work)
-        gradient = np.mean([result.gradient for result in results], axis=0)
+        age = float(np.mean([self.steps - tree.step for tree in trees])) if trees else 0.0
+        results, weights = self._of_trees(trees) if trees else self._of_rollouts()
+        gradient: Floats = weights @ [result.gradient for result in results] / len(results)
         gradient[SCALE] = 0.0  # a learned sharpness would cost the samples their variety
         self._ascend(gradient, self._config.learning_rate * (1.0 - progress))
         return PolicyReport(
             step=self.steps,
             groups=len(results),
             trees=len(trees),
-            schedules=sum(result.schedules for result in results),
+            replayed=len(results) - len(trees) if trees else 0,
+            schedules=sum(result.schedules for result in results[: len(trees) or None]),
+            staleness=age,
             relative_spread=float(np.mean([result.relative_spread for result in results])),
             gradient_norm=float(np.linalg.norm(gradient)),
         )
 
+    def _of_rollouts(self) -> tuple[Sequence[GroupGradient], Floats]:
+        """Gradients, and the weights of the groups."""
+        count = self._config.instances
+        instances = [self._draw(self._rng) for _ in range(count)]
+        seeds = self._rng.integers(2**63, size=count).tolist()
+        work = list(map(GroupWork, instances, seeds))
+        return self._gradients(self._policy, work), np.ones(count)
+
+    def _of_trees(self, trees: Sequence[TreeGroup]) -> tuple[Sequence[GroupGradient], Floats]:
+        """As ``_of_rollouts``; the priority of a tree is the length of its gradient."""
+        results, weights = [grade_tree(self._policy, x, self._reward) for x in trees], np.ones(0)
+        if self.replay is not None:
+            if self._config.replayed and len(self.replay) >= self.replay.config.min_size:
+                beta = self.replay.beta(self.steps)
+                batch = self.replay.sample(self._config.replayed, self._rng, beta)
+                again = [grade_tree(self._policy, x, self._reward) for x in batch.content]
+                lengths = [np.linalg.norm(result.gradient[SCALE + 1 :]) for result in again]
+                self.replay.update(batch.slots, batch.generations, lengths)
+                results, weights = results + again, batch.weights
+            self.replay.add_many(trees)
+        return results, np.append(np.ones(len(trees)), weights)
+
     def state(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
-        """Arrays and JSON values from which ``restore`` goes on exactly."""
+        """Arrays and JSON values from which ``restore`` goes on exactly, but for the replay."""
         arrays: dict[str, npt.NDArray[Any]] = {
             "weights": self._policy.weights,
             "mean": self._mean,

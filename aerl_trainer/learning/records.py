@@ -41,9 +41,13 @@ class PolicyReport:
     groups: int
     """Rank groups of the step, each of one problem."""
     trees: int
-    """Groups with trajectories of a shared tree."""
+    """Groups of shared trees that are new; the policy has drawn the others itself, if this is 0."""
+    replayed: int
+    """Groups of shared trees from the replay."""
     schedules: int
-    """Of all groups."""
+    """Of all groups but those of the replay."""
+    staleness: float
+    """Steps between the policy that made a new tree and the one that learns from it, mean."""
     relative_spread: float
     """Standard deviation of the makespans of a group over their mean, mean over the groups."""
     gradient_norm: float

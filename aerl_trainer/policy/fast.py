@@ -14,7 +14,7 @@ from aerl_trainer.policy.learnt import LearntContext
 from aerl_trainer.policy.rollout import (
     GREEDY,
     draw,
-    grade_group,
+    grade_variations,
     most_probable,
     roll_out,
     roll_out_group,
@@ -181,23 +181,25 @@ class FastPolicy:
         return steps
 
     def grade(
-        self, instance: Instance, actions: Ints, probabilities: Floats, *, clip: float
+        self, instance: Instance, actions: Ints, depths: Ints, others: Ints, advantages: Floats
     ) -> Weights:
-        """Gradients of the log-probabilities of schedules that another policy has drawn.
+        """Σ A(s, a) ∇π(a | s) over decisions along a schedule: what each is worth, as a gradient.
 
         Args:
             instance: the problem.
-            actions: ``[K, n]`` ``task * p + processor`` in the order of placement.
-            probabilities: ``[K, n]`` of the policy that drew them, > 0.
-            clip: most that the importance ratio of a decision counts, > 0.
+            actions: ``[n]`` ``task * p + processor`` of the schedule, in the order of placement.
+            depths: ``[M]`` of the states s, increasing: how many of these are placed.
+            others: ``[M]`` the actions a, legal there.
+            advantages: ``[M]`` A(s, a).
 
         Returns:
-            ``[K, N_WEIGHTS]``
+            ``[N_WEIGHTS]``
         """
-        gradients = np.empty((actions.shape[0], N_WEIGHTS), dtype=np.float32)
+        gradient = np.empty((1, N_WEIGHTS), dtype=np.float32)
         f, w = policy_context(instance), self._workspace(instance)
-        grade_group(f, w, self.weights, actions, probabilities, clip, gradients)
-        return gradients
+        grade_variations(f, w, self.weights, actions, depths, others, advantages, gradient)
+        graded: Weights = gradient[0]
+        return graded
 
     def _workspace(self, instance: Instance) -> PolicyWorkspace:
         """Of the calling thread; of the size that it has used last."""

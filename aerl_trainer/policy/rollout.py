@@ -95,7 +95,9 @@ def roll_out(
             k = draw(w, count, uniform)
             w.probability[s.counts[N_PLACED]] = w.logits[k]
         if gradient.shape[0] > 0:
-            _add_gradient(w, weights, count, k, 1.0, gradient)
+            for j in range(count):
+                w.credit[j] = (1.0 if j == k else 0.0) - w.logits[j]
+            _add_gradient(w, weights, count, gradient)
         task, q = w.tasks[k], w.processors[k]
         before = s.counts[N_READY]
         place(g, s, task, q, INSERTION, False)
@@ -104,46 +106,135 @@ def roll_out(
 
 
 @borrowing
-def grade_group(
+def complete_variations(
     f: PolicyContext,
     w: PolicyWorkspace,
     weights: Weights,
     actions: Ints,
-    probabilities: Floats,
-    clip: float,
+    depths: Ints,
+    others: Ints,
+    uniforms: Floats,
+    makespans: Floats,
     gradients: Weights,
 ) -> None:
-    """Gradients of the log-probabilities of schedules that another policy has drawn.
+    """Schedules that share their first placements with a given one, and then go another way.
 
-    Each decision counts by its importance ratio ``min(clip, π(a) / b(a))``, where b is the policy
-    that drew it; one outside the short list, which π never takes, counts nothing.
+    Args:
+        w: scratch.
+        actions: ``[n]`` ``task * p + processor`` of the given schedule, in the order of placement.
+        depths: ``[K]`` placements that are shared.
+        others: ``[K]`` the placement that follows, legal there.
+        uniforms: ``[K, n]`` for what follows then, as of ``roll_out``.
+        makespans: ``[K]`` out (time).
+        gradients: ``[K, N_WEIGHTS]`` out: of the log-probability of what follows then; or
+            ``[0, N_WEIGHTS]`` to leave it out.
+    """
+    p, s = f.c.g.comp.shape[1], w.state
+    for k in range(depths.shape[0]):
+        clear(f.c.g, s)
+        for i in range(depths[k]):
+            place(f.c.g, s, actions[i] // p, actions[i] % p, INSERTION, False)
+        place(f.c.g, s, others[k] // p, others[k] % p, INSERTION, False)
+        begin(f, w, s)
+        wanted = k < gradients.shape[0]
+        if wanted:
+            for j in range(gradients.shape[1]):
+                gradients[k, j] = 0.0
+        row = gradients[k : k + 1] if wanted else gradients[0:0]
+        makespans[k] = roll_out(f, w, s, weights, uniforms[k], row)
+
+
+@borrowing
+def grade_variations(
+    f: PolicyContext,
+    w: PolicyWorkspace,
+    weights: Weights,
+    actions: Ints,
+    depths: Ints,
+    others: Ints,
+    advantages: Floats,
+    gradient: Weights,
+) -> float:
+    """The gradient of what single decisions along a schedule are worth: Σ A(s, a) ∇π(a | s).
+
+    The sum is over the given decisions. One outside the short list, which π never takes, counts
+    nothing.
 
     Args:
         w: scratch.
         weights: of the policy π.
-        actions: ``[K, n]`` ``task * p + processor`` in the order of placement.
-        probabilities: ``[K, n]`` b(a), > 0.
-        clip: > 0.
-        gradients: ``[K, N_WEIGHTS]`` out.
+        actions: ``[n]`` ``task * p + processor`` of the schedule, in the order of placement.
+        depths: ``[M]`` of the states s, increasing: how many of these are placed.
+        others: ``[M]`` the actions a.
+        advantages: ``[M]`` A(s, a).
+        gradient: ``[1, N_WEIGHTS]`` out.
+
+    Returns:
+        The makespan of the schedule (time).
     """
     p, s = f.c.g.comp.shape[1], w.state
-    for k in range(actions.shape[0]):
-        clear(f.c.g, s)
-        begin(f, w, s)
-        for j in range(gradients.shape[1]):
-            gradients[k, j] = 0.0
-        for i in range(actions.shape[1]):
+    clear(f.c.g, s)
+    begin(f, w, s)
+    for j in range(gradient.shape[1]):
+        gradient[0, j] = 0.0
+    first = 0
+    for i in range(actions.shape[0]):
+        last = first
+        while last < depths.shape[0] and depths[last] == i:
+            last += 1
+        if last > first:
             count = short_list(f, w, s)
             score(f, w, s, weights, count)
             normalise(w, count)
-            for j in range(count):
-                if w.actions[j] == actions[k, i]:
-                    ratio = min(clip, w.logits[j] / probabilities[k, i])
-                    _add_gradient(w, weights, count, j, ratio, gradients[k : k + 1])
-            task, q = actions[k, i] // p, actions[k, i] % p
-            before = s.counts[N_READY]
-            place(f.c.g, s, task, q, INSERTION, False)
-            follow(f, w, s, task, q, before)
+            _credit(w, count, others[first:last], advantages[first:last])
+            _add_gradient(w, weights, count, gradient)
+        first = last
+        task, q = actions[i] // p, actions[i] % p
+        before = s.counts[N_READY]
+        place(f.c.g, s, task, q, INSERTION, False)
+        follow(f, w, s, task, q, before)
+    return s.totals[MAKESPAN]  # type: ignore[no-any-return]
+
+
+@borrowing
+def write_variation(
+    f: PolicyContext,
+    w: PolicyWorkspace,
+    weights: Weights,
+    listed: Ints,
+    probabilities: Floats,
+    counts: Ints,
+    chosen: Ints,
+) -> float:
+    """The greedy schedule, with the short list of each of its states.
+
+    Args:
+        w: scratch; its ``state`` is the schedule.
+        listed: ``[n, K]`` out: the short lists ``task * p + processor``.
+        probabilities: ``[n, K]`` out: of them.
+        counts: ``[n]`` out: their lengths.
+        chosen: ``[n]`` out: the place of the greedy action in each list.
+
+    Returns:
+        The makespan (time).
+    """
+    s = w.state
+    clear(f.c.g, s)
+    begin(f, w, s)
+    while s.counts[N_READY] > 0:
+        count = short_list(f, w, s)
+        score(f, w, s, weights, count)
+        k = most_probable(w, count)
+        normalise(w, count)
+        i = s.counts[N_PLACED]
+        counts[i], chosen[i] = count, k
+        for j in range(count):
+            listed[i, j], probabilities[i, j] = w.actions[j], w.logits[j]
+        task, q = w.tasks[k], w.processors[k]
+        before = s.counts[N_READY]
+        place(f.c.g, s, task, q, INSERTION, False)
+        follow(f, w, s, task, q, before)
+    return s.totals[MAKESPAN]  # type: ignore[no-any-return]
 
 
 @embedded
@@ -190,21 +281,28 @@ def draw(w: PolicyWorkspace, count: int, uniform: float) -> int:
 
 
 @embedded
-def _add_gradient(
-    w: PolicyWorkspace,
-    weights: Weights,
-    count: int,
-    chosen: int,
-    amount: float,
-    gradient: Weights,
-) -> None:
-    """Add ``amount`` · ∇ log π of a pair: the sum of (1[chosen] - π) ∇ logit over the list."""
+def _credit(w: PolicyWorkspace, count: int, actions: Ints, advantages: Floats) -> None:
+    """Write the derivative of Σ A(a) π(a) by each logit: π(k) (A(k) - Σ A π); A is 0 elsewhere."""
+    total = 0.0
+    for k in range(count):
+        w.credit[k] = 0.0
+        for j in range(actions.shape[0]):
+            if w.actions[k] == actions[j]:
+                w.credit[k] = advantages[j] * w.logits[k]
+        total += w.credit[k]
+    for k in range(count):
+        w.credit[k] -= total * w.logits[k]
+
+
+@embedded
+def _add_gradient(w: PolicyWorkspace, weights: Weights, count: int, gradient: Weights) -> None:
+    """Add Σ credit ∇ logit over the short list."""
     scale = np.float32(scale_of(weights))
     for k in range(count):
-        weight = np.float32((1.0 if k == chosen else 0.0) - w.logits[k])
+        weight = np.float32(w.credit[k])
         if abs(weight) < 1e-6:
             continue
-        step = weight * scale * np.float32(amount)
+        step = weight * scale
         gradient[0, SCALE] += step * w.values[k]
         for h in range(HIDDEN):
             unit = w.hidden[k, h]

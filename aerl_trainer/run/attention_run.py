@@ -148,7 +148,9 @@ class AttentionRun:
                 step=self.steps,
                 groups=config.reinforce.problems,
                 trees=0,
+                replayed=0,
                 schedules=config.reinforce.problems * config.reinforce.starts,
+                staleness=0.0,
                 relative_spread=report.spread,
                 gradient_norm=report.gradient_norm,
             )

@@ -2,7 +2,7 @@
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -12,8 +12,6 @@ import numpy.typing as npt
 from aerl_trainer.config import Config, seeding
 from aerl_trainer.config.stored import stored
 from aerl_trainer.learning.learner import Learner
-from aerl_trainer.learning.packing import pack_groups, unpack_groups
-from aerl_trainer.learning.replay.arrays import Arrays
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.run.curriculum import Curriculum
 from aerl_trainer.runtime.harvest import JobPool
@@ -39,7 +37,7 @@ class JobLifecycle:
         self._learner, self._curriculum = learner, curriculum
         self._pool: JobPool | None = None
         self._harvest = threading.Lock()
-        self._guide = FastPolicy()
+        self._guide = (FastPolicy().weights, 0)
         self._groups: deque[TreeGroup] = deque(maxlen=MOST_GROUPS)
         self._fresh: tuple[npt.NDArray[np.float32], int] | None = None
         self.submitted = 0
@@ -67,9 +65,9 @@ class JobLifecycle:
         """The weights that were published last: those that the actors hold."""
         return None if self._fresh is None else self._fresh[0]
 
-    def guide(self, policy: FastPolicy) -> None:
-        """Have this policy guide the searches that begin from now on."""
-        self._guide = policy
+    def guide(self, policy: FastPolicy, step: int) -> None:
+        """Have this policy, of so many learner steps, guide the searches that begin from now on."""
+        self._guide = (policy.weights, step)
 
     @property
     def waiting_groups(self) -> int:
@@ -92,7 +90,7 @@ class JobLifecycle:
         with self._harvest:
             if self._learner is not None:
                 self._learner.add(harvest.experiences)
-            if self._config.learner.groups != "rollouts":
+            if harvest.group is not None:
                 self.forgotten += len(self._groups) == MOST_GROUPS
                 self._groups.append(harvest.group)
             self.simulations += harvest.report.simulations
@@ -100,26 +98,25 @@ class JobLifecycle:
         return harvest.report
 
     def at_rest(self) -> AbstractContextManager[object]:
-        """Within, no tree is learned from: counters, groups and replay belong together."""
+        """Within, no tree is harvested: counters and replay belong together."""
         return self._harvest
 
-    def state(self) -> tuple[Arrays, dict[str, Any]]:
+    def state(self) -> tuple[list[TreeGroup], dict[str, Any]]:
         """Groups that wait, and counters; jobs in flight are drawn again after a resume."""
         counters = {"finished": self.finished, "simulations": self.simulations}
-        return pack_groups(list(self._groups)), counters
+        return list(self._groups), counters
 
-    def restore(self, arrays: Arrays, record: dict[str, Any]) -> None:
-        """Go on behind the last job that was learned from.
+    def restore(self, groups: Iterable[TreeGroup], record: dict[str, Any]) -> None:
+        """Go on behind the last job that was harvested.
 
         Args:
-            arrays: of ``state``, and others; checkpoints of version 3 hold no groups.
+            groups: of ``state``.
             record: of ``state``.
 
         Raises:
-            FormatError: they are not those of ``state``.
+            FormatError: the record is not one of ``state``.
         """
         finished, simulations = (stored(record, key, int) for key in ("finished", "simulations"))
-        groups = unpack_groups(arrays) if "waiting_schedules" in arrays else ()
         self._groups = deque(groups, maxlen=MOST_GROUPS)
         self.finished = self.submitted = finished
         self.simulations = simulations
@@ -130,7 +127,8 @@ class JobLifecycle:
         rng = seeding.generator(self._config.run.seed, "task", self.submitted)
         instance = self._curriculum.make_instance(rng)
         seed = int(rng.integers(2**31))
-        job = SearchJob(self.submitted, instance, seed, policy=self._guide.weights)
+        weights, step = self._guide
+        job = SearchJob(self.submitted, instance, seed, policy=weights, step=step)
         self.submitted += 1
         return job
 

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from aerl_trainer.config import Config
 from aerl_trainer.learning.records import PolicyReport, TrainReport
+from aerl_trainer.learning.tree_replay import TreeReplay
 from aerl_trainer.network.inference.metrics import InferenceTotals, rates_between
 from aerl_trainer.run.records import EvalReport
 from aerl_trainer.run.reporting import MetricsLog, Progress, RunDirectory, Status
@@ -17,6 +18,9 @@ from aerl_trainer.tree.records import SearchReport
 
 RATE_WINDOW_S = 10.0
 """Simulations per second and the figures of inference are those of about this long."""
+
+SEARCH_S = 0.2
+"""Between two trees that are recorded: small ones finish by the hundred in a second."""
 
 CLUSTER_S = 2.0
 """Between two looks at the node workers."""
@@ -54,7 +58,7 @@ class RunObserver:
         self._lock = Lock()
         self._schedules = 0
         self._mark: tuple[float, int, PoolStats] = (self._started, 0, stats())
-        self._cluster_due = self._started
+        self._cluster_due = self._search_due = self._started
 
     @property
     def elapsed_s(self) -> float:
@@ -96,11 +100,23 @@ class RunObserver:
         if self._log is not None:
             self._log.close()
 
-    def improved(self, report: PolicyReport) -> None:
-        """One step of the policy."""
-        self._record("policy", **dataclasses.asdict(report))
+    def improved(self, report: PolicyReport, replay: TreeReplay | None = None) -> None:
+        """One step of the policy.
+
+        Args:
+            report: of the step.
+            replay: of the trees; None if there is none.
+        """
+        stored = 0 if replay is None else len(replay)
+        self._record("policy", stored=stored, **dataclasses.asdict(report))
         self._schedules += report.schedules
-        self._show(step=report.step, schedules=self._schedules, spread=report.relative_spread)
+        self._show(
+            step=report.step,
+            schedules=self._schedules,
+            spread=report.relative_spread,
+            staleness=report.staleness if report.trees else None,
+            replay=None if replay is None else stored,
+        )
         self._look_at_cluster(report.step)
 
     def trained(self, report: TrainReport) -> None:
@@ -116,8 +132,10 @@ class RunObserver:
             step: learner steps so far.
             counters: of the jobs, this one included.
         """
-        self._record("search", step=step, **dataclasses.asdict(report))
         now = time.monotonic()
+        if now >= self._search_due:
+            self._search_due = now + SEARCH_S
+            self._record("search", step=step, **dataclasses.asdict(report))
         if now - self._mark[0] >= RATE_WINDOW_S or self._status.simulations_per_s is None:
             self._measure(now, step, counters)
         self._show(jobs=counters.finished)

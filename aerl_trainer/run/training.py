@@ -23,8 +23,10 @@ from aerl_trainer.checkpoint.run_checkpoints import (
 from aerl_trainer.config import Config, ConfigError, seeding
 from aerl_trainer.config.stored import share, stored
 from aerl_trainer.learning.learner import Learner, make_network
+from aerl_trainer.learning.packing import TREE, pack_groups, unpack_groups
 from aerl_trainer.learning.policy_gradient import PolicyGradient
 from aerl_trainer.learning.rank_reward import rank_rewards
+from aerl_trainer.learning.tree_replay import TreeReplay
 from aerl_trainer.memory.heap import free_memory_returned
 from aerl_trainer.network.evaluator import TorchEvaluator
 from aerl_trainer.policy.fast import FastPolicy
@@ -47,6 +49,8 @@ if TYPE_CHECKING:
     from aerl_trainer.run.attention_run import AttentionRun
 
 PUBLISHED_AT_START = 1
+REPLAY, WAITING = "replay_", "waiting_"
+"""Begin the names of a checkpoint's arrays: of the replay of trees, of trees that wait."""
 
 
 def train(
@@ -133,7 +137,7 @@ class _Run:
             seeding.generator(config.run.seed, "policy"),
             config.policy,
             reward=partial(rank_rewards, temperature=config.learner.rank_temperature),
-            rollouts=config.learner.groups != "tree",
+            replay=TreeReplay(config.replay) if config.variations else None,
             threads=1 if config.has_jobs else config.run.actors,
         )
         self.policy = FastPolicy()
@@ -176,7 +180,7 @@ class _Run:
 
             largest = _largest(self.problems) if config.has_jobs else None
             fleet, jobs = stack.enter_context(node_workers(config, largest))
-            if config.learner.groups != "tree":
+            if not config.variations:
                 self.gradient.compute_with(partial(ClusterGradients, fleet))
             self.lifecycle.search_with(jobs)
             return jobs.stats
@@ -200,7 +204,7 @@ class _Run:
     def loop(self, stop: Stop) -> None:
         """Alternate steps with waiting for experience; validate and save on the way."""
         config = self.config
-        self.lifecycle.guide(self.policy)
+        self._guide()
         if self.steps == 0:
             self._validate()
         if self._thread is not None:
@@ -232,6 +236,7 @@ class _Run:
         """Everything that ``restore`` needs to go on exactly."""
         arrays, record = self.gradient.state()
         waiting, counters = self.lifecycle.state()
+        replay = self.gradient.replay
         network = Checkpoint({}, {}, {}) if self.learner is None else self.learner.state()
         held = self.lifecycle.published
         return Checkpoint(
@@ -241,7 +246,11 @@ class _Run:
                 **({} if held is None else {"published": _tensors({"weights": held})}),
                 **network.tensors,
             },
-            arrays={**waiting, **network.arrays},
+            arrays={
+                **network.arrays,
+                **({} if replay is None else _prefixed(replay.state_arrays(), REPLAY)),
+                **(_prefixed(pack_groups(waiting), WAITING)),
+            },
             state={
                 "config": settings.to_dict(self.config),
                 "rollout_weight": 1.0 if self.learner is None else self.learner.rollout_weight,
@@ -309,7 +318,12 @@ class _Run:
             if "published" in saved.tensors:  # version 3 had none
                 held = take(saved, "published", _tensors({"weights": self.learner.weights()}))
                 self.lifecycle.publish(held["weights"].numpy(), self.steps + PUBLISHED_AT_START)
-        self.lifecycle.restore(saved.arrays, stored(state, "lifecycle", dict))
+        waiting = _unprefixed(saved.arrays, WAITING)  # runs of before hold other trees, or none
+        groups = unpack_groups(waiting) if f"{TREE}step" in waiting else []
+        self.lifecycle.restore(groups, stored(state, "lifecycle", dict))
+        replay = _unprefixed(saved.arrays, REPLAY)
+        if self.gradient.replay is not None and replay:
+            self.gradient.replay.load_state_arrays(replay)
         self._earlier_s = stored(state, "time_s", float)
         self.best = read_best(stored(state, "best", dict))
 
@@ -317,8 +331,8 @@ class _Run:
         """One step of the fast policy, and of the network if there is one."""
         config = self.config
         trees = self.lifecycle.take_groups(config.policy.instances)
-        policy_report = self.gradient.step(progress, trees)
-        self.observer.improved(policy_report)
+        self.observer.improved(self.gradient.step(progress, trees), self.gradient.replay)
+        self._guide()
         if self.learner is not None:
             self.observer.trained(self.learner.step())
             if self.steps % config.learner.publish_interval == 0:
@@ -333,12 +347,10 @@ class _Run:
         config = self.config
         if not config.has_jobs:
             return True
-        groups = self.lifecycle.waiting_groups
-        return (
-            self.steps < config.learner.steps_per_job * self.lifecycle.finished
-            and (self.learner is None or self.learner.ready)
-            and (config.learner.groups != "tree" or groups >= config.policy.instances)
-        )
+        if self.learner is None:
+            return self.lifecycle.waiting_groups >= config.policy.instances
+        ahead = self.steps >= config.learner.steps_per_job * self.lifecycle.finished
+        return self.learner.ready and not ahead
 
     def _wait_for_experience(self) -> None:
         if self._thread is not None:
@@ -349,6 +361,11 @@ class _Run:
 
     def _observe_search(self, report: SearchReport) -> None:
         self.observer.searched(report, self.steps, self.lifecycle)
+
+    def _guide(self) -> None:
+        """Trees that the policy learns from grow along what it would do now."""
+        learning = self.config.variations
+        self.lifecycle.guide(self.gradient.present if learning else self.policy, self.steps)
 
     def _publish(self) -> None:
         if self.learner is not None:
@@ -362,7 +379,7 @@ class _Run:
         )
         if accepted:
             self.policy = candidate
-            self.lifecycle.guide(candidate)
+            self._guide()
         if self._judge is not None and self.learner is not None:
             self._judge.load(self.learner.weights(), self.steps + PUBLISHED_AT_START)
         report = self.validator.evaluate(
@@ -383,6 +400,15 @@ class _Run:
 
 def _tensors(arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, torch.Tensor]:
     return {name: torch.from_numpy(array) for name, array in arrays.items()}
+
+
+def _prefixed(arrays: Mapping[str, npt.NDArray[Any]], prefix: str) -> dict[str, npt.NDArray[Any]]:
+    return {prefix + name: array for name, array in arrays.items()}
+
+
+def _unprefixed(arrays: Mapping[str, npt.NDArray[Any]], prefix: str) -> dict[str, npt.NDArray[Any]]:
+    whole = {name: array for name, array in arrays.items() if name.startswith(prefix)}
+    return {name.removeprefix(prefix): array for name, array in whole.items()}
 
 
 def _in_lockstep(config: Config) -> bool:

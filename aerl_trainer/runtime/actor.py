@@ -10,6 +10,7 @@ from aerl_trainer.policy.encoding.evaluator import Evaluator
 from aerl_trainer.policy.encoding.states import EncodedStates
 from aerl_trainer.tree.records import SearchJob
 from aerl_trainer.tree.shared_tree import SharedTree
+from aerl_trainer.tree.variation_worker import VariationWorker
 from aerl_trainer.tree.worker import SearchWorker
 
 IDLE_WAIT_S = 0.1
@@ -26,6 +27,8 @@ class Assignment(NamedTuple):
     config: SearchConfig
     explore: bool
     network: bool
+    variations: bool
+    """Search along the principal variation."""
 
 
 class Released(NamedTuple):
@@ -58,7 +61,7 @@ class Actor:
     ) -> None:
         self._index, self._trees, self._states = index, trees, states
         self._evaluator_for, self._parent, self._running = evaluator_for, parent, running
-        self._open: dict[int, tuple[Assignment, SearchWorker]] = {}
+        self._open: dict[int, tuple[Assignment, SearchWorker | VariationWorker]] = {}
 
     def run(self) -> None:
         """Search until the parent says stop or is gone."""
@@ -76,18 +79,23 @@ class Actor:
             if assignment is None:
                 return False
             slot = assignment.slot
-            worker = SearchWorker(
-                self._index,
-                assignment.job,
-                self._trees[slot],
-                self._states,
-                self._evaluator_for(slot),
-                assignment.config,
-                explore=assignment.explore,
-                network=assignment.network,
-            )
-            self._open[slot] = (assignment, worker)
+            self._open[slot] = (assignment, self._worker_of(assignment))
         return True
+
+    def _worker_of(self, assignment: Assignment) -> SearchWorker | VariationWorker:
+        slot, job, config = assignment.slot, assignment.job, assignment.config
+        if assignment.variations:
+            return VariationWorker(self._index, job, self._trees[slot], config)
+        return SearchWorker(
+            self._index,
+            job,
+            self._trees[slot],
+            self._states,
+            self._evaluator_for(slot),
+            config,
+            explore=assignment.explore,
+            network=assignment.network,
+        )
 
     def _work(self, slot: int) -> int:
         """One mini-batch on one tree; lets go of it once it is finished."""

@@ -7,23 +7,24 @@ import numpy as np
 import numpy.typing as npt
 
 from aerl_trainer.config import Config, seeding
-from aerl_trainer.learning.experiences import group_of, make_experiences
+from aerl_trainer.learning.experiences import make_experiences
 from aerl_trainer.learning.records import Experience
 from aerl_trainer.network.evaluator import TorchEvaluator
 from aerl_trainer.network.network import Network
-from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.runtime.pool import Finished, PoolStats, SearchPool
 from aerl_trainer.tree.records import SearchJob, SearchReport, TreeGroup
-from aerl_trainer.tree.trajectories import Completion, complete_by_network, sample_trajectories
+from aerl_trainer.tree.trajectories import complete_by_network, sample_trajectories
+from aerl_trainer.tree.variation import group_of
 
 
 class Harvest(NamedTuple):
     """What one search job gives to learn from."""
 
     report: SearchReport
-    group: TreeGroup
+    group: TreeGroup | None
+    """For the fast policy; None where the trees are the network's."""
     experiences: list[Experience]
-    """Of the group's trajectories; none where the run has no network."""
+    """For the network; none where the run has no network."""
 
 
 class JobPool(Protocol):
@@ -54,7 +55,7 @@ class JobPool(Protocol):
 
 
 class Harvester:
-    """Draws the trajectories of finished trees."""
+    """Takes from finished trees what is learned from."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
@@ -69,32 +70,22 @@ class Harvester:
     def harvest(self, finished: Finished) -> Harvest:
         """What a tree gives; a function of its job's seed and of the tree."""
         job, config = finished.job, self._config
-        rng = seeding.generator(job.seed, "trajectories")
-        trajectories = sample_trajectories(
-            job.instance,
-            finished.tree.arrays,
-            self._completion(job, rng),
-            config.search,
-            rng,
-        )
-        experiences = (
-            make_experiences(job.instance, trajectories, config) if config.learner.network else []
-        )
-        return Harvest(finished.report, group_of(job.instance, trajectories), experiences)
-
-    def _completion(self, job: SearchJob, rng: np.random.Generator) -> Completion:
-        """Who goes on below the searched part: the network, or the policy that guided the job."""
-        if not self._config.learner.network:
-            assert job.policy is not None
-            return partial(FastPolicy(job.policy).complete, job.instance, rng=rng)
+        if config.variations:
+            return Harvest(finished.report, group_of(job, finished.tree.arrays), [])
         self._load_fresh()
-        return partial(
+        rng = seeding.generator(job.seed, "trajectories")
+        complete = partial(
             complete_by_network,
             job.instance,
             evaluator=self._evaluator,
-            config=self._config.search,
+            config=config.search,
             rng=rng,
         )
+        trajectories = sample_trajectories(
+            job.instance, finished.tree.arrays, complete, config.search, rng
+        )
+        experiences = make_experiences(job.instance, trajectories, config)
+        return Harvest(finished.report, None, experiences)
 
     def _load_fresh(self) -> None:
         """Take what was published last.

@@ -12,7 +12,7 @@ from aerl_trainer.network.inference.inline import InlineEvaluator
 from aerl_trainer.network.inference.metrics import InferenceTotals
 from aerl_trainer.network.network import Network
 from aerl_trainer.policy.encoding.evaluator import Evaluator, PriorEvaluator
-from aerl_trainer.tree.alone import search_alone
+from aerl_trainer.tree.alone import search_alone, vary_alone
 from aerl_trainer.tree.records import SearchJob, SearchReport
 from aerl_trainer.tree.shared_tree import SharedTree
 
@@ -104,7 +104,7 @@ class LockstepPool:
     """One actor with in-process inference: reproducible to the bit."""
 
     def __init__(self, config: Config) -> None:
-        self._config = config.search
+        self._config, self._variations = config.search, config.variations
         self._totals = InferenceTotals.zero(1)
         self._evaluator: Evaluator = PriorEvaluator()
         if config.learner.network:
@@ -126,9 +126,12 @@ class LockstepPool:
         if not self._queue:
             return None
         job, rollout_weight = self._queue.pop()
-        tree, report = search_alone(
-            job, self._evaluator, self._config, rollout_weight=rollout_weight, explore=True
-        )
+        if self._variations:
+            tree, report = vary_alone(job, self._config)
+        else:
+            tree, report = search_alone(
+                job, self._evaluator, self._config, rollout_weight=rollout_weight, explore=True
+            )
         return Finished(0, job, tree, report)
 
     def release(self, finished: Finished) -> None:

@@ -21,7 +21,7 @@ class ProcessPool:
         config: sizes of everything.
         max_tasks: largest problem that will be submitted.
         backend: who evaluates leaves; ``"auto"`` measures which is faster here and now.
-        explore: root noise, as in training.
+        explore: as of ``Supervisor``.
         log_dir: where the children write their output; None leaves it on the terminal.
     """
 

@@ -33,7 +33,7 @@ class Supervisor:
         config: sizes of everything.
         max_tasks: largest problem that will be submitted.
         backend: who evaluates leaves; ``"auto"`` measures which is faster here and now.
-        explore: root noise, as in training.
+        explore: as in training: root noise, or principal variations if the run learns from them.
         guests: workers of the caller's own process that will join the searches; their journal
             rows follow those of the actors.
         log_dir: where the children write their output; None leaves it on the terminal.
@@ -140,6 +140,7 @@ class Supervisor:
                 self._config.search,
                 self._explore,
                 self.crew.backend != "prior",
+                self._explore and self._config.variations,
             ),
         )
 

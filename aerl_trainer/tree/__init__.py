@@ -14,6 +14,8 @@ In reading order:
 - ``prefix``: fixing the first placements of the best schedule, so that deep trees are searched
 - ``worker``: one actor's share of a search: gather, evaluate, back up
 - ``summary``: the result of a search
+- ``variation``: the principal variation, and other actions along it
+- ``variation_worker``: one actor's share of such a search
 - ``alone``: a whole search by one worker
 - ``trajectories``: complete trajectories sampled from a finished tree
 """

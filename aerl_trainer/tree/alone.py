@@ -10,6 +10,7 @@ from aerl_trainer.tree.records import SearchJob, SearchReport
 from aerl_trainer.tree.shared_tree import SharedTree
 from aerl_trainer.tree.summary import report_of
 from aerl_trainer.tree.tree import TreeSize
+from aerl_trainer.tree.variation_worker import VariationWorker
 from aerl_trainer.tree.worker import SearchWorker
 from dagsched_env.problem.schedule import Schedule
 
@@ -55,4 +56,23 @@ def search_alone(
     )
     while not tree.finished and (share := spent()) < 1.0:
         worker.run_batch(rollout_weight, share)
+    return tree, report_of(job, tree, time.perf_counter() - started)
+
+
+def vary_alone(job: SearchJob, config: SearchConfig) -> tuple[SharedTree, SearchReport]:
+    """Grow a tree along the principal variation of the job's policy, until it is finished.
+
+    Args:
+        job: the problem, its seed and its policy.
+        config: search settings.
+
+    Returns:
+        The tree, in private memory, and what happened.
+    """
+    started = time.perf_counter()
+    tree = SharedTree.local(TreeSize.for_search(config, 1, job.instance.n_tasks))
+    tree.reset()
+    worker = VariationWorker(0, job, tree, config)
+    while not tree.finished:
+        worker.run_batch()
     return tree, report_of(job, tree, time.perf_counter() - started)

@@ -19,6 +19,8 @@ class SearchJob:
     """Root of all randomness of its search."""
     policy: npt.NDArray[np.float32] | None = None
     """Weights of the fast policy, which guides the search; None = prior and rollouts by hand."""
+    step: int = 0
+    """Learner steps of that policy."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +64,23 @@ class Trajectory:
 
 @dataclass(frozen=True)
 class TreeGroup:
-    """The trajectories of one finished tree, as the fast policy learns from them."""
+    """The schedules of one finished tree, as the fast policy learns from them.
+
+    The first is the principal variation; each of the M others leaves it by one other action.
+    """
 
     instance: Instance
     actions: npt.NDArray[np.int64]
-    """``[K, n]`` actions ``t * p + q`` in the order of placement."""
-    probabilities: npt.NDArray[np.float64]
-    """``[K, n]`` as of ``Trajectory``."""
+    """``[n]`` actions ``t * p + q`` of the principal variation, in the order of placement."""
+    makespan: float
+    """Of the principal variation (time)."""
+    depths: npt.NDArray[np.int64]
+    """``[M]`` how many placements each of the others shares with it; increasing, < n."""
+    others: npt.NDArray[np.int64]
+    """``[M]`` the action that comes next."""
+    inclusion: npt.NDArray[np.float64]
+    """``[M]`` how probable it was that the search tried this action, in (0, 1]."""
     makespans: npt.NDArray[np.float64]
-    """``[K]`` (time)."""
+    """``[M]`` (time)."""
+    step: int = 0
+    """Learner steps of the policy that made it."""

@@ -78,7 +78,7 @@ def gather(t: TreeArrays, actor: int, limit: int, rules: Rules) -> int:
         if not found:
             break
         t.journal_edge[actor, count] = edge
-        _add_in_flight(t, edge, 1)
+        add_in_flight(t, edge, 1)
         count += 1
     t.journal_count[actor] = count
     _check_trigger(t, rules)
@@ -108,18 +108,15 @@ def expand_and_back_up(t: TreeArrays, actor: int, leaves: LeafBatch, rules: Rule
                 t.status[node] = TERMINAL
             else:
                 _expand(t, node, leaves, b)
-        _add_in_flight(t, edge, -1)
-        _back_up(t, edge, leaves.value[b], leaves.best_return[b])
+        add_in_flight(t, edge, -1)
+        back_up(t, edge, leaves.value[b], leaves.best_return[b])
         t.counters[SIMS_DONE] += 1
         t.actor_simulations[actor] += 1
         if node != NO_NODE and leaves.states.terminal[b]:
             t.counters[TERMINAL_PATHS] += 1
         if node != NO_NODE and is_finished(t.status[node], t.pruning_bound[node], cut):
             _close_ancestors(t, node, cut)
-    latest = t.counters[BATCHES] % t.batches.shape[0]
-    t.batches[latest, 0], t.batches[latest, 1] = actor, t.journal_count[actor]
-    t.counters[BATCHES] += 1
-    t.journal_count[actor] = 0
+    close_batch(t, actor)
     _check_trigger(t, rules)
 
 
@@ -128,7 +125,7 @@ def forget(t: TreeArrays, actor: int) -> None:
     """Undo what a dead actor had in flight; its leaves may be selected again."""
     for b in range(t.journal_count[actor]):
         edge = t.journal_edge[actor, b]
-        _add_in_flight(t, edge, -1)
+        add_in_flight(t, edge, -1)
         node = ROOT if edge == NO_EDGE else t.edge_child[edge]
         if node != NO_NODE and t.status[node] == EVALUATING:
             t.status[node] = NEW
@@ -227,15 +224,25 @@ def _expand(t: TreeArrays, node: int, leaves: LeafBatch, b: int) -> None:
 
 
 @inlined
-def _add_in_flight(t: TreeArrays, edge: int, amount: int) -> None:
+def add_in_flight(t: TreeArrays, edge: int, amount: int) -> None:
+    """Change O of every edge from the root to this one."""
     while edge != NO_EDGE:
         t.edge_in_flight[edge] += amount
         edge = t.parent_edge[t.edge_parent[edge]]
 
 
 @inlined
-def _back_up(t: TreeArrays, edge: int, value: float, best: float) -> None:
-    """Count one completed visit on every edge of the path, whatever its value."""
+def close_batch(t: TreeArrays, actor: int) -> None:
+    """All leaves of an actor's journal are backed up."""
+    latest = t.counters[BATCHES] % t.batches.shape[0]
+    t.batches[latest, 0], t.batches[latest, 1] = actor, t.journal_count[actor]
+    t.counters[BATCHES] += 1
+    t.journal_count[actor] = 0
+
+
+@inlined
+def back_up(t: TreeArrays, edge: int, value: float, best: float) -> None:
+    """Count one completed visit on every edge from the root to this one, whatever its value."""
     t.scalars[Q_MIN] = min(t.scalars[Q_MIN], value)
     t.scalars[Q_MAX] = max(t.scalars[Q_MAX], value, best)
     while edge != NO_EDGE:

@@ -29,6 +29,7 @@ EVALUATING = 1  # one actor has it in flight
 EXPANDED = 2  # has edges
 TERMINAL = 3  # a complete schedule, visited
 SOLVED = 4  # every kept child is finished: TERMINAL, SOLVED, or cut off by its bound
+COMPLETED = 5  # completed by the policy, not expanded (see `variation`)
 
 # counters[...]
 N_NODES, N_EDGES, SIMS_DONE, TERMINAL_PATHS, OUTCOME = range(5)
@@ -102,7 +103,9 @@ class TreeSize:
 
     @classmethod
     def for_search(cls, config: SearchConfig, actors: int, tasks: int) -> "TreeSize":
-        """Room for every simulation up to the safety cap, at most ``MAX_NODES`` nodes.
+        """Room for every simulation up to the safety cap and for a principal variation.
+
+        At most ``MAX_NODES`` nodes, but for the latter.
 
         Args:
             config: budget, cap, width and size of mini-batches.
@@ -112,6 +115,7 @@ class TreeSize:
         Pages that a search does not touch cost nothing. A full tree goes on without growing.
         """
         nodes = min(int(config.budget * config.cap_factor) + actors * config.batch_size, MAX_NODES)
+        nodes += tasks + 1
         edges = nodes * config.max_children
         return cls(nodes, edges, actors, config.batch_size, tasks)
 

@@ -304,6 +304,7 @@ def _lane(lanes: PolicyWorkspace, i: int) -> PolicyWorkspace:
         x=lanes.x[i],
         hidden=lanes.hidden[i],
         parts=lanes.parts[i],
+        credit=lanes.credit[i],
         slopes=lanes.slopes[i],
         probability=lanes.probability[i],
         no_gradient=lanes.no_gradient[i],

@@ -31,6 +31,10 @@ class Status:
     jobs: int = 0
     """Finished trees."""
     simulations_per_s: float | None = None
+    staleness: float | None = None
+    """Learner steps between the policy that made a tree and the one that learns from it."""
+    replay: int | None = None
+    """Trees in the replay."""
     mean_batch: float | None = None
     """Leaves per evaluation of the network."""
     latency_ms: float | None = None
@@ -182,6 +186,10 @@ def _work(status: Status) -> Iterator[tuple[str, str]]:
     if status.jobs > 0:
         yield "trees", str(status.jobs)
         yield "sims/s", _number(status.simulations_per_s, ".0f")
+    if status.staleness is not None:
+        yield "stale", _number(status.staleness, ".1f")
+    if status.replay is not None:
+        yield "replay", str(status.replay)
     if status.mean_batch is not None:
         yield "batch", _number(status.mean_batch, ".1f")
         yield "eval ms", _number(status.latency_ms, ".1f")

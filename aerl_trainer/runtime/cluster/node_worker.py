@@ -65,9 +65,8 @@ class NodeWorker:
     ) -> None:
         self._fetch = fetch
         self._grader = GroupGrader(
-            config.policy,
+            config.policy.schedules,
             partial(rank_rewards, temperature=config.learner.rank_temperature),
-            rollouts=config.learner.groups != "tree",
         )
         self._searches: _Searches | None = None
         if config.has_jobs and max_tasks is not None:

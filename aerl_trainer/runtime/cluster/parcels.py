@@ -25,9 +25,11 @@ from aerl_trainer.learning.packing import (
 from aerl_trainer.learning.replay.arrays import Arrays, read
 from aerl_trainer.policy.weights import N_WEIGHTS
 from aerl_trainer.runtime.harvest import Harvest
-from aerl_trainer.tree.records import SearchJob, SearchReport, TreeGroup
+from aerl_trainer.tree.records import SearchJob, SearchReport
+from dagsched_env.kernels.arrays import Ints
 from dagsched_env.kernels.schedules import decoding
 from dagsched_env.problem.errors import DAGSchedError, FormatError, InvalidScheduleError
+from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
 TOLERANCE = 1e-9
@@ -40,6 +42,7 @@ def pack_job(job: SearchJob) -> Arrays:
     return {
         **pack_instances([job.instance]),
         "id_and_seed": np.array([job.id, job.seed], np.int64),
+        "step": np.array(job.step, np.int64),
         **policy,
     }
 
@@ -50,7 +53,8 @@ def unpack_job(arrays: Arrays) -> SearchJob:
     (instance,) = unpack_instances(arrays)
     number, seed = read(arrays, "id_and_seed", np.int64, (2,)).tolist()
     policy = read(arrays, "policy", np.float32, (N_WEIGHTS,)) if "policy" in arrays else None
-    return SearchJob(number, instance, seed, policy=policy)
+    step = int(read(arrays, "step", np.int64, ()))
+    return SearchJob(number, instance, seed, policy=policy, step=step)
 
 
 def pack_harvest(harvest: Harvest) -> Arrays:
@@ -58,7 +62,7 @@ def pack_harvest(harvest: Harvest) -> Arrays:
     report = dataclasses.asdict(harvest.report)
     interleaving = report.pop("interleaving")
     return {
-        **pack_groups([harvest.group], with_instances=False),
+        **({} if harvest.group is None else pack_groups([harvest.group], with_instances=False)),
         **(pack(harvest.experiences, with_instances=False) if harvest.experiences else {}),
         "report": np.frombuffer(json.dumps(report).encode(), np.uint8),
         "interleaving": np.array(interleaving, np.int64).reshape(-1, 2),
@@ -71,30 +75,33 @@ def unpack_harvest(arrays: Arrays, job: SearchJob, *, network: bool) -> Harvest:
     Args:
         arrays: of ``pack_harvest``.
         job: that was searched.
-        network: experiences are part of it.
+        network: it is for the network; else for the fast policy.
 
     Raises:
         DAGSchedError: something is missing or out of range, or a makespan is not that of its
             actions.
     """
     arrays = _own(arrays)
-    (group,) = unpack_groups(arrays, [job.instance])
-    _replay(group)
-    experiences = unpack(arrays, [job.instance]) if network else []
     report = _read_report(arrays, job)
-    if network and [e.makespan for e in experiences] != group.makespans.tolist():
-        raise FormatError("experiences and trajectories have different makespans")
-    return Harvest(report, group, experiences)
+    if network:
+        experiences = unpack(arrays, [job.instance])
+        for experience in experiences:
+            pairs = experience.actions.astype(np.int64)
+            actions = pairs[:, 0] * job.instance.n_processors + pairs[:, 1]
+            _replay(job.instance, actions, experience.makespan)
+        return Harvest(report, None, experiences)
+    (group,) = unpack_groups(arrays, [job.instance])
+    _replay(job.instance, group.actions, group.makespan)
+    if (group.makespans < 0).any():
+        raise FormatError("a makespan of a tree is negative")
+    return Harvest(report, group, [])
 
 
 def pack_work(work: Sequence[GroupWork]) -> Arrays:
-    """Arrays from which ``unpack_work`` restores the groups to be graded exactly."""
-    trees = [item.tree for item in work if item.tree is not None]
+    """Arrays from which ``unpack_work`` restores the groups to be drawn exactly."""
     return {
         **pack_instances([item.instance for item in work]),
-        **pack_groups(trees, with_instances=False),
         "seeds": np.array([item.seed for item in work], np.int64),
-        "with_tree": np.array([item.tree is not None for item in work]),
     }
 
 
@@ -102,13 +109,8 @@ def unpack_work(arrays: Arrays) -> list[GroupWork]:
     """The inverse of ``pack_work``; raises FormatError."""
     arrays = _own(arrays)
     instances = unpack_instances(arrays)
-    count = (len(instances),)
-    seeds = read(arrays, "seeds", np.int64, count).tolist()
-    with_tree = read(arrays, "with_tree", np.bool_, count).tolist()
-    grown = [x for x, has in zip(instances, with_tree, strict=True) if has]
-    groups = iter(unpack_groups(arrays, grown))
-    trees = [next(groups) if has else None for has in with_tree]
-    return [GroupWork(*columns) for columns in zip(instances, trees, seeds, strict=True)]
+    seeds = read(arrays, "seeds", np.int64, (len(instances),)).tolist()
+    return list(map(GroupWork, instances, seeds))
 
 
 def pack_gradients(results: Sequence[GroupGradient]) -> Arrays:
@@ -147,23 +149,17 @@ def _own(arrays: Arrays) -> Arrays:
     return {name: array.copy() for name, array in arrays.items()}
 
 
-def _replay(group: TreeGroup) -> None:
-    """Every makespan is that of its actions; the schedule of the shortest is valid."""
-    instance = group.instance
-    if not ((group.probabilities > 0) & (group.probabilities <= 1)).all():
-        raise FormatError("a probability of a trajectory is not in (0, 1]")
-    schedules = []
-    for actions, claimed in zip(group.actions, group.makespans.tolist(), strict=True):
-        order, processors = np.divmod(actions, instance.n_processors)
-        assignment = np.empty_like(processors)
-        assignment[order] = processors
-        schedule = Schedule.adopt(*decoding.decode(instance.arrays, order, assignment, True))
-        if abs(schedule.makespan - claimed) > TOLERANCE * schedule.makespan:
-            raise InvalidScheduleError(
-                f"a trajectory with makespan {schedule.makespan} is claimed to have {claimed}"
-            )
-        schedules.append(schedule)
-    schedules[int(np.argmin(group.makespans))].validate(instance)
+def _replay(instance: Instance, actions: Ints, makespan: float) -> None:
+    """Actions ``[n]`` are a valid schedule, and its makespan is as claimed."""
+    order, processors = np.divmod(actions, instance.n_processors)
+    assignment = np.empty_like(processors)
+    assignment[order] = processors
+    schedule = Schedule.adopt(*decoding.decode(instance.arrays, order, assignment, True))
+    if abs(schedule.makespan - makespan) > TOLERANCE * schedule.makespan:
+        raise InvalidScheduleError(
+            f"a trajectory with makespan {schedule.makespan} is claimed to have {makespan}"
+        )
+    schedule.validate(instance)
 
 
 def _read_report(arrays: Arrays, job: SearchJob) -> SearchReport:
