@@ -14,8 +14,6 @@ class PolicyConfig:
     """Rank groups of a gradient step: finished trees, or problems that the policy draws."""
     schedules: int = 32
     """Schedules of a group that the policy draws itself."""
-    replayed: int = 8
-    """Trees of the replay that join the new ones of a step; 0 = none."""
     learning_rate: float = 0.01
     """Of Adam at the start; it falls linearly to 0."""
     decay_steps: int = 0
@@ -26,8 +24,7 @@ class PolicyConfig:
     def __post_init__(self) -> None:
         require(self.instances >= 1, "policy.instances must be at least 1")
         require(self.schedules >= 2, "policy.schedules must be at least 2")
-        for name in ("replayed", "decay_steps"):
-            require(getattr(self, name) >= 0, f"policy.{name} must not be negative")
+        require(self.decay_steps >= 0, "policy.decay_steps must not be negative")
         require(self.learning_rate > 0, "policy.learning_rate must be positive")
         require(0 <= self.average < 1, "policy.average must lie in [0, 1)")
 
@@ -48,10 +45,12 @@ class NetworkConfig:
 
 @dataclass(frozen=True)
 class ReplayConfig:
-    """Prioritised replay (Schaul et al. 2016) of trees; for the network, of trajectories."""
+    """Prioritised replay (Schaul et al. 2016) of problems; for the network, of trajectories."""
 
     capacity: int = 2048
-    """Trees; or trajectories, each with all its states."""
+    """Problems; or trajectories, each with all its states."""
+    share: float = 0.25
+    """Of the search jobs that take a problem of the replay; without a network."""
     kind: Literal["proportional", "rank", "uniform"] = "proportional"
     """What experiences are sampled in proportion to: their priority^α, (1 / its rank)^α, or
     nothing."""
@@ -64,7 +63,7 @@ class ReplayConfig:
     beta_steps: int = 4000
     """Learner steps until β = 1."""
     min_size: int = 32
-    """Trees before any is learned from again; trajectories before the network's learner starts."""
+    """Problems before one comes back; trajectories before the network's learner starts."""
 
     def __post_init__(self) -> None:
         require(self.capacity >= 1, "replay.capacity must be at least 1")
@@ -73,8 +72,8 @@ class ReplayConfig:
             'replay.kind is "proportional", "rank" or "uniform"',
         )
         require(self.normalise in ("batch", "buffer"), 'replay.normalise is "batch" or "buffer"')
-        require(0 <= self.alpha <= 1, "replay.alpha must lie in [0, 1]")
-        require(0 <= self.beta <= 1, "replay.beta must lie in [0, 1]")
+        for name in ("share", "alpha", "beta"):
+            require(0 <= getattr(self, name) <= 1, f"replay.{name} must lie in [0, 1]")
         require(self.beta_steps >= 0, "replay.beta_steps must not be negative")
         require(1 <= self.min_size <= self.capacity, "replay.min_size must lie in [1, capacity]")
 

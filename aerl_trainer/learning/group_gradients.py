@@ -3,6 +3,7 @@
 In any thread or process; a function of the policy and of the work alone.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -43,15 +44,15 @@ Gradients = Callable[[FastPolicy, Sequence[GroupWork]], Sequence[GroupGradient]]
 def grade_tree(policy: FastPolicy, tree: TreeGroup, reward: Reward) -> GroupGradient:
     """The gradient of what the tree says of single decisions on its principal variation.
 
-    The rank rewards r judge all schedules of the tree. At a state s of the principal variation an
-    action a is worth A(s, a) = r(its schedule) - r(the principal variation), and the gradient is
-    Σ_s Σ_a A(s, a) ∇π(a | s). The search has tried some of the a alone, each with a known
-    probability, by which its term is divided (Horvitz, Thompson 1952): with rewards that do not
-    depend on the others the expected sum is that over all a. Whoever made the tree, π is the policy
-    that learns, so a tree can be learned from again.
+    The rank rewards r judge all schedules of the tree, and the best known of the problem. At a
+    state s of the principal variation an action a is worth A(s, a) = r(its schedule) - r(the
+    principal variation), and the gradient is Σ_s Σ_a A(s, a) ∇π(a | s). The search has tried some
+    of the a alone, each with a known probability, by which its term is divided (Horvitz, Thompson
+    1952): with rewards that do not depend on the others the expected sum is that over all a.
     """
     makespans = np.append(tree.makespans, tree.makespan)
-    rewards = reward(makespans)
+    known = [tree.known] if math.isfinite(tree.known) else []
+    rewards = reward(np.append(makespans, known))[: len(makespans)]
     advantages = (rewards[:-1] - rewards[-1]) / tree.inclusion
     gradient = policy.grade(tree.instance, tree.actions, tree.depths, tree.others, advantages)
     return GroupGradient(

@@ -7,6 +7,7 @@ reading; where the reader has them already, they are left out.
 
 import json
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,6 +26,8 @@ SCALARS = ("reward", "weight", "makespan")
 NAMES = ("name", "task_names", "processor_names")
 TREE = "tree_"
 """Begins the names of all arrays of ``pack_groups``."""
+NOWHERE = (-1, -1)
+"""In place of a place in the replay."""
 TRIED: dict[str, type[np.generic]] = {
     "depths": np.int64,
     "others": np.int64,
@@ -114,6 +117,8 @@ def pack_groups(groups: Sequence[TreeGroup], *, with_instances: bool = True) -> 
         },
         f"{TREE}makespan": np.array([group.makespan for group in groups], np.float64),
         f"{TREE}step": _ints(group.step for group in groups),
+        f"{TREE}known": np.array([group.known for group in groups], np.float64),
+        f"{TREE}place": _ints(chain(*(group.place or NOWHERE for group in groups))).reshape(-1, 2),
     }
 
 
@@ -136,6 +141,10 @@ def unpack_groups(arrays: Arrays, instances: Sequence[Instance] | None = None) -
     makespan = read(arrays, f"{TREE}makespan", np.float64, n.shape)
     step = read(arrays, f"{TREE}step", np.int64, n.shape)
     _check_range(f"{TREE}step", step, np.iinfo(np.int64).max)
+    known = read(arrays, f"{TREE}known", np.float64, n.shape)
+    if np.isnan(known).any():
+        raise FormatError(f"replay: array '{TREE}known' holds a number that is not finite")
+    places = read(arrays, f"{TREE}place", np.int64, (*n.shape, 2)).tolist()
     columns = [_split(arrays, f"{TREE}{name}", dtype, tried) for name, dtype in TRIED.items()]
     for name in ("inclusion", "makespans", "makespan"):
         _check_finite(f"{TREE}{name}", arrays)
@@ -160,6 +169,8 @@ def unpack_groups(arrays: Arrays, instances: Sequence[Instance] | None = None) -
             inclusion,
             makespans,
             int(step[k]),
+            float(known[k]),
+            None if min(places[k]) < 0 else (places[k][0], places[k][1]),
         )
         groups.append(group)
     return groups

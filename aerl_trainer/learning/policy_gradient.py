@@ -1,8 +1,7 @@
 """Trains the fast policy: Adam on gradients of rank groups (see ``group_gradients``).
 
-A rank group holds schedules of one instance: of a shared tree, which may come again from the
-replay, or drawn by the policy itself. The gradients of a step's groups are averaged. No scheduler
-from outside is in the signal.
+A rank group holds schedules of one instance: of a shared tree, or drawn by the policy itself. The
+gradients of a step's groups are averaged. No scheduler from outside is in the signal.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,9 +21,9 @@ from aerl_trainer.learning.group_gradients import (
     ThreadedGradients,
     grade_tree,
 )
+from aerl_trainer.learning.problem_replay import ProblemReplay
 from aerl_trainer.learning.rank_reward import rank_rewards
 from aerl_trainer.learning.records import PolicyReport
-from aerl_trainer.learning.tree_replay import TreeReplay
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.policy.weights import N_WEIGHTS, SCALE
 from aerl_trainer.tree.records import TreeGroup
@@ -41,10 +40,10 @@ class PolicyGradient:
 
     Args:
         draw: draws an instance; called by one thread at a time.
-        rng: of the instances, of the schedules, and of the replay.
+        rng: of the instances and of the schedules.
         config: sizes and rates.
         reward: of a rank group.
-        replay: of the trees that are learned from; None keeps none.
+        replay: takes note of the problems of trees and of what they have taught.
         threads: that draw schedules at once; the result does not depend on their number.
     """
 
@@ -55,7 +54,7 @@ class PolicyGradient:
         config: PolicyConfig | None = None,
         *,
         reward: Reward = rank_rewards,
-        replay: TreeReplay | None = None,
+        replay: ProblemReplay | None = None,
         threads: int = 1,
     ) -> None:
         self._draw, self._rng, self._reward, self.replay = draw, rng, reward, replay
@@ -92,45 +91,36 @@ class PolicyGradient:
         Args:
             progress: share of the training that is over, in [0, 1]; the learning rate falls
                 linearly with it.
-            trees: a group each; as many of the replay as ``config.replayed`` says join them.
+            trees: a group each.
         """
-        age = float(np.mean([self.steps - tree.step for tree in trees])) if trees else 0.0
-        results, weights = self._of_trees(trees) if trees else self._of_rollouts()
-        gradient: Floats = weights @ [result.gradient for result in results] / len(results)
+        staleness = float(np.mean([self.steps - tree.step for tree in trees])) if trees else 0.0
+        results = self._of_trees(trees) if trees else self._of_rollouts()
+        gradient: Floats = np.mean([result.gradient for result in results], axis=0)
         gradient[SCALE] = 0.0  # a learned sharpness would cost the samples their variety
         self._ascend(gradient, self._config.learning_rate * (1.0 - progress))
         return PolicyReport(
             step=self.steps,
             groups=len(results),
             trees=len(trees),
-            replayed=len(results) - len(trees) if trees else 0,
-            schedules=sum(result.schedules for result in results[: len(trees) or None]),
-            staleness=age,
+            replayed=sum(tree.place is not None for tree in trees),
+            schedules=sum(result.schedules for result in results),
+            staleness=staleness,
             relative_spread=float(np.mean([result.relative_spread for result in results])),
             gradient_norm=float(np.linalg.norm(gradient)),
         )
 
-    def _of_rollouts(self) -> tuple[Sequence[GroupGradient], Floats]:
-        """Gradients, and the weights of the groups."""
+    def _of_rollouts(self) -> Sequence[GroupGradient]:
         count = self._config.instances
         instances = [self._draw(self._rng) for _ in range(count)]
         seeds = self._rng.integers(2**63, size=count).tolist()
-        work = list(map(GroupWork, instances, seeds))
-        return self._gradients(self._policy, work), np.ones(count)
+        return self._gradients(self._policy, list(map(GroupWork, instances, seeds)))
 
-    def _of_trees(self, trees: Sequence[TreeGroup]) -> tuple[Sequence[GroupGradient], Floats]:
-        """As ``_of_rollouts``; the priority of a tree is the length of its gradient."""
-        results, weights = [grade_tree(self._policy, x, self._reward) for x in trees], np.ones(0)
+    def _of_trees(self, trees: Sequence[TreeGroup]) -> Sequence[GroupGradient]:
+        results = [grade_tree(self._policy, tree, self._reward) for tree in trees]
         if self.replay is not None:
-            if self._config.replayed and len(self.replay) >= self.replay.config.min_size:
-                beta = self.replay.beta(self.steps)
-                batch = self.replay.sample(self._config.replayed, self._rng, beta)
-                again = [grade_tree(self._policy, x, self._reward) for x in batch.content]
-                lengths = [np.linalg.norm(result.gradient[SCALE + 1 :]) for result in again]
-                self.replay.update(batch.slots, batch.generations, lengths)
-                results, weights = results + again, batch.weights
-            self.replay.add_many(trees)
-        return results, np.append(np.ones(len(trees)), weights)
+            lengths = [np.linalg.norm(result.gradient[SCALE + 1 :]) for result in results]
+            self.replay.learned(trees, lengths)
+        return results
 
     def state(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
         """Arrays and JSON values from which ``restore`` goes on exactly, but for the replay."""

@@ -43,9 +43,9 @@ class PolicyReport:
     trees: int
     """Groups of shared trees that are new; the policy has drawn the others itself, if this is 0."""
     replayed: int
-    """Groups of shared trees from the replay."""
+    """Trees among them whose problems have come from the replay."""
     schedules: int
-    """Of all groups but those of the replay."""
+    """Of all groups."""
     staleness: float
     """Steps between the policy that made a new tree and the one that learns from it, mean."""
     relative_spread: float

@@ -1,5 +1,7 @@
 """The life of a search job: drawn, searched and harvested by a pool, learned from."""
 
+import dataclasses
+import math
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -12,6 +14,7 @@ import numpy.typing as npt
 from aerl_trainer.config import Config, seeding
 from aerl_trainer.config.stored import stored
 from aerl_trainer.learning.learner import Learner
+from aerl_trainer.learning.problem_replay import ProblemReplay
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.run.curriculum import Curriculum
 from aerl_trainer.runtime.harvest import JobPool
@@ -30,11 +33,19 @@ class JobLifecycle:
         config: of the run.
         curriculum: draws the problems.
         learner: of the network, receives the experiences; None if there is no network.
+        replay: gives some of the problems; None if there is none.
     """
 
-    def __init__(self, config: Config, curriculum: Curriculum, learner: Learner | None) -> None:
+    def __init__(
+        self,
+        config: Config,
+        curriculum: Curriculum,
+        learner: Learner | None,
+        replay: ProblemReplay | None = None,
+    ) -> None:
         self._config = config
-        self._learner, self._curriculum = learner, curriculum
+        self._learner, self._curriculum, self._replay = learner, curriculum, replay
+        self._known: dict[int, tuple[float, tuple[int, int]]] = {}
         self._pool: JobPool | None = None
         self._harvest = threading.Lock()
         self._guide = (FastPolicy().weights, 0)
@@ -91,8 +102,10 @@ class JobLifecycle:
             if self._learner is not None:
                 self._learner.add(harvest.experiences)
             if harvest.group is not None:
+                known, place = self._known.pop(harvest.report.job_id, (math.inf, None))
+                group = dataclasses.replace(harvest.group, known=known, place=place)
                 self.forgotten += len(self._groups) == MOST_GROUPS
-                self._groups.append(harvest.group)
+                self._groups.append(group)
             self.simulations += harvest.report.simulations
             self.finished += 1
         return harvest.report
@@ -122,10 +135,15 @@ class JobLifecycle:
         self.simulations = simulations
 
     def _draw_job(self) -> SearchJob:
-        """The next problem: a function of the run's seed, its number and the curriculum's level."""
+        """The next problem: a function of the run's seed, its number, curriculum and replay."""
         # "task" was the word for a job: another name here would change what a seed means.
         rng = seeding.generator(self._config.run.seed, "task", self.submitted)
-        instance = self._curriculum.make_instance(rng)
+        known = None if self._replay is None else self._replay.draw(rng)
+        if known is None:
+            instance = self._curriculum.make_instance(rng)
+        else:
+            instance = known[0].instance
+            self._known[self.submitted] = known[0].makespan, known[1]
         seed = int(rng.integers(2**31))
         weights, step = self._guide
         job = SearchJob(self.submitted, instance, seed, policy=weights, step=step)

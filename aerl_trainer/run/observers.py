@@ -8,8 +8,8 @@ from types import TracebackType
 from typing import Protocol
 
 from aerl_trainer.config import Config
+from aerl_trainer.learning.problem_replay import ProblemReplay
 from aerl_trainer.learning.records import PolicyReport, TrainReport
-from aerl_trainer.learning.tree_replay import TreeReplay
 from aerl_trainer.network.inference.metrics import InferenceTotals, rates_between
 from aerl_trainer.run.records import EvalReport
 from aerl_trainer.run.reporting import MetricsLog, Progress, RunDirectory, Status
@@ -100,12 +100,12 @@ class RunObserver:
         if self._log is not None:
             self._log.close()
 
-    def improved(self, report: PolicyReport, replay: TreeReplay | None = None) -> None:
+    def improved(self, report: PolicyReport, replay: ProblemReplay | None = None) -> None:
         """One step of the policy.
 
         Args:
             report: of the step.
-            replay: of the trees; None if there is none.
+            replay: of the problems; None if there is none.
         """
         stored = 0 if replay is None else len(replay)
         self._record("policy", stored=stored, **dataclasses.asdict(report))

@@ -25,8 +25,8 @@ from aerl_trainer.config.stored import share, stored
 from aerl_trainer.learning.learner import Learner, make_network
 from aerl_trainer.learning.packing import TREE, pack_groups, unpack_groups
 from aerl_trainer.learning.policy_gradient import PolicyGradient
+from aerl_trainer.learning.problem_replay import ProblemReplay
 from aerl_trainer.learning.rank_reward import rank_rewards
-from aerl_trainer.learning.tree_replay import TreeReplay
 from aerl_trainer.memory.heap import free_memory_returned
 from aerl_trainer.network.evaluator import TorchEvaluator
 from aerl_trainer.policy.fast import FastPolicy
@@ -137,14 +137,14 @@ class _Run:
             seeding.generator(config.run.seed, "policy"),
             config.policy,
             reward=partial(rank_rewards, temperature=config.learner.rank_temperature),
-            replay=TreeReplay(config.replay) if config.variations else None,
+            replay=ProblemReplay(config.replay) if config.variations else None,
             threads=1 if config.has_jobs else config.run.actors,
         )
         self.policy = FastPolicy()
         """The last one that has passed the paired test."""
         self.learner = Learner(config) if config.learner.network else None
         self._judge = None if self.learner is None else TorchEvaluator(make_network(config))
-        self.lifecycle = JobLifecycle(config, self.curriculum, self.learner)
+        self.lifecycle = JobLifecycle(config, self.curriculum, self.learner, self.gradient.replay)
         self._publish()
         self._earlier_s: float | None = None
         self._thread: LifecycleThread | None = None

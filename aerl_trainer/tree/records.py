@@ -1,5 +1,6 @@
 """What a shared tree is searched for, and what comes out of it; plain and immutable."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,3 +85,7 @@ class TreeGroup:
     """``[M]`` (time)."""
     step: int = 0
     """Learner steps of the policy that made it."""
+    known: float = math.inf
+    """The shortest makespan of earlier trees of this problem (time)."""
+    place: tuple[int, int] | None = None
+    """Slot and generation in the replay, where the problem has come from there."""

@@ -34,7 +34,7 @@ class Status:
     staleness: float | None = None
     """Learner steps between the policy that made a tree and the one that learns from it."""
     replay: int | None = None
-    """Trees in the replay."""
+    """Problems in the replay."""
     mean_batch: float | None = None
     """Leaves per evaluation of the network."""
     latency_ms: float | None = None
