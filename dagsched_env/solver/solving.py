@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from dagsched_env.interrupts import interrupts
+from dagsched_env.kernels.interrupts import interrupts
 from dagsched_env.problem.bounds import lower_bounds
 from dagsched_env.problem.expected import expect
 from dagsched_env.problem.instance import Instance
