@@ -72,7 +72,7 @@ from dagsched_env.kernels.interrupts import interrupts
 from dagsched_env.schedulers import SCHEDULERS, SEARCHERS
 from dagsched_env.schedulers.anytime import DECODINGS, Budget, Incumbent, execution_order
 from dagsched_env.schedulers.genetic import Evolution
-from dagsched_env.schedulers.simulated_annealing.chain import Chain
+from dagsched_env.schedulers.simulated_annealing import Chain
 
 def interrupt(*_):
     raise KeyboardInterrupt
