@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dagsched_env.generators.family import GraphFamily, random_weights
-from dagsched_env.problem.parameters import Range, as_range, check_range, draw_range
+from dagsched_env.problem.parameters import Range, as_range, check_range, checked, draw_range
 from dagsched_env.problem.workflow import Workflow
 
 
@@ -23,13 +23,8 @@ class OutTreeGenerator(GraphFamily):
         DAGSchedError: an argument is out of its range; the message names it.
     """
 
-    levels: Range = 4
-    degree: Range = (1, 3)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_range("levels", self.levels)
-        check_range("degree", self.degree)
+    levels: Range = checked(4, check_range)
+    degree: Range = checked((1, 3), check_range)
 
     @property
     def max_tasks(self) -> int:

@@ -6,11 +6,18 @@ import numpy as np
 
 from dagsched_env.kernels.arrays import Floats
 from dagsched_env.problem.instance import Instance
-from dagsched_env.problem.parameters import Choices, WholeChoices, check_choices, draw_choice
+from dagsched_env.problem.parameters import (
+    Choices,
+    WholeChoices,
+    check_choices,
+    check_fields,
+    checked,
+    draw_choice,
+)
 from dagsched_env.problem.platforms.altered import altered
 from dagsched_env.problem.platforms.ccr import mean_communication
+from dagsched_env.problem.platforms.drawn import Unrelated
 from dagsched_env.problem.platforms.model import PlatformModel
-from dagsched_env.problem.platforms.unrelated import Unrelated
 from dagsched_env.problem.workflow import Workflow
 
 
@@ -34,14 +41,12 @@ class Clustered:
     """
 
     platform: PlatformModel = field(default=Unrelated(n_processors=8))
-    n_clusters: WholeChoices = 2
-    slowdown: Choices = 10.0
-    latency_share: Choices = 0.1
+    n_clusters: WholeChoices = checked(2, check_choices, at_least=1, whole=True)
+    slowdown: Choices = checked(10.0, check_choices, at_least=1)
+    latency_share: Choices = checked(0.1, check_choices, at_least=0, at_most=1)
 
     def __post_init__(self) -> None:
-        check_choices("n_clusters", self.n_clusters, at_least=1, whole=True)
-        check_choices("slowdown", self.slowdown, at_least=1)
-        check_choices("latency_share", self.latency_share, at_least=0, at_most=1)
+        check_fields(self)
 
     @property
     def max_processors(self) -> int:
@@ -54,15 +59,10 @@ class Clustered:
         slowdown = draw_choice(self.slowdown, rng)
         latency_share = draw_choice(self.latency_share, rng)
         instance = self.platform(workflow, rng)
-        return _relinked(
-            instance, _ratios(instance.n_processors, n_clusters, slowdown), latency_share
-        )
-
-
-def _ratios(p: int, n_clusters: int, slowdown: float) -> Floats:
-    """``[p, p]`` duration of a transfer in units of one within a cluster."""
-    cluster = np.arange(p) * min(n_clusters, p) // p
-    return np.where(cluster[:, None] == cluster, 1.0, slowdown)
+        p = instance.n_processors
+        cluster = np.arange(p) * min(n_clusters, p) // p
+        ratios = np.where(cluster[:, None] == cluster, 1.0, slowdown)
+        return _relinked(instance, ratios, latency_share)
 
 
 def _relinked(instance: Instance, ratios: Floats, latency_share: float) -> Instance:

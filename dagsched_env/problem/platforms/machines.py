@@ -12,7 +12,7 @@ from dagsched_env.kernels.arrays import Floats
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.kinds import task_kinds
-from dagsched_env.problem.platforms.unrelated import Unrelated
+from dagsched_env.problem.platforms.drawn import Unrelated
 from dagsched_env.problem.workflow import Workflow
 
 

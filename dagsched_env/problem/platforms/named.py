@@ -5,11 +5,9 @@ from collections.abc import Callable
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.parameters import Choices, WholeChoices, as_choices, check_choices
 from dagsched_env.problem.platforms.clustered import Clustered
-from dagsched_env.problem.platforms.cpu_gpu import CpuGpu
+from dagsched_env.problem.platforms.drawn import CpuGpu, Related, Unrelated
 from dagsched_env.problem.platforms.model import PlatformModel
-from dagsched_env.problem.platforms.related import Related
 from dagsched_env.problem.platforms.restricted import Restricted
-from dagsched_env.problem.platforms.unrelated import Unrelated
 
 PROCESSORS = 4
 

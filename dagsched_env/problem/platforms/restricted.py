@@ -5,11 +5,17 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dagsched_env.problem.instance import Instance
-from dagsched_env.problem.parameters import Choices, check_choices, draw_choice
+from dagsched_env.problem.parameters import (
+    Choices,
+    check_choices,
+    check_fields,
+    checked,
+    draw_choice,
+)
 from dagsched_env.problem.platforms.altered import altered, rescaled
 from dagsched_env.problem.platforms.ccr import ccr
+from dagsched_env.problem.platforms.drawn import Unrelated
 from dagsched_env.problem.platforms.model import PlatformModel
-from dagsched_env.problem.platforms.unrelated import Unrelated
 from dagsched_env.problem.workflow import Workflow
 
 
@@ -30,10 +36,10 @@ class Restricted:
     """
 
     platform: PlatformModel = field(default=Unrelated())
-    share: Choices = 0.5
+    share: Choices = checked(0.5, check_choices, at_least=0, at_most=1)
 
     def __post_init__(self) -> None:
-        check_choices("share", self.share, at_least=0, at_most=1)
+        check_fields(self)
 
     @property
     def max_processors(self) -> int:
