@@ -11,20 +11,15 @@ Modules in reading order; those that search come last:
 - ``cpop``: CPOP: the critical path on one processor;
 - ``peft``: PEFT, PPTS and IPEFT: tables of costs to go;
 - ``lookahead_heft``: HEFT that looks at the children of each task;
-- ``mcp``: MCP: tasks by latest start time;
-- ``hlfet``: HLFET: tasks by static level;
-- ``hcpt``: HCPT: critical parent trees;
-- ``pets``: PETS: tasks level by level;
-- ``dls``: DLS: dynamic levels of ready pairs;
-- ``etf``: ETF: the earliest start goes first;
-- ``bil``: BIL: best imaginary level;
+- ``static_orders``: MCP, HLFET, HCPT, PETS: by latest start time, static level, critical parent
+  trees, level by level;
+- ``dynamic``: DLS, ETF, BIL: ready pairs by dynamic level, earliest start, best imaginary level;
 - ``dsc``: DSC: clusters, mapped onto processors;
 - ``mapping``: Min-Min, Max-Min, Duplex, Sufferage, MCT, MET, OLB, and the two simplest: topological
   order with earliest finish times, and all tasks on one processor;
 - ``random_order``: uniformly random legal placements, the control;
 - ``anytime``: budget, incumbent and trace of the searches;
 - ``noisy_heft``: the best of many HEFT schedules with noise on the ranks;
-- ``estimates``: ranks and costs to go that learn from schedules;
 - ``iterated_lists``: list schedules that learn from each other;
 - ``simulated_annealing``: simulated annealing, with one chain or several;
 - ``hill_climbing``: descents with restarts;
@@ -37,16 +32,12 @@ from dataclasses import replace
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
-from dagsched_env.schedulers.bil import bil
 from dagsched_env.schedulers.cpop import cpop
-from dagsched_env.schedulers.dls import dls
 from dagsched_env.schedulers.dsc import dsc
-from dagsched_env.schedulers.etf import etf
+from dagsched_env.schedulers.dynamic import bil, dls, etf
 from dagsched_env.schedulers.genetic import genetic
-from dagsched_env.schedulers.hcpt import hcpt
 from dagsched_env.schedulers.heft import heft
 from dagsched_env.schedulers.hill_climbing import hill_climbing
-from dagsched_env.schedulers.hlfet import hlfet
 from dagsched_env.schedulers.iterated_lists import iterated_lists
 from dagsched_env.schedulers.lookahead_heft import lookahead_heft
 from dagsched_env.schedulers.mapping import (
@@ -60,12 +51,11 @@ from dagsched_env.schedulers.mapping import (
     olb,
     sufferage,
 )
-from dagsched_env.schedulers.mcp import mcp
 from dagsched_env.schedulers.noisy_heft import noisy_heft
 from dagsched_env.schedulers.peft import ipeft, peft, ppts
-from dagsched_env.schedulers.pets import pets
 from dagsched_env.schedulers.random_order import random_order
 from dagsched_env.schedulers.simulated_annealing import annealing
+from dagsched_env.schedulers.static_orders import hcpt, hlfet, mcp, pets
 
 __all__ = [
     "CONSTRUCTIVE",

@@ -18,10 +18,8 @@ from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers import CONSTRUCTIVE, best_of_portfolio
-from dagsched_env.schedulers.bil import bil
-from dagsched_env.schedulers.dls import dls
 from dagsched_env.schedulers.dsc import dsc
-from dagsched_env.schedulers.etf import etf
+from dagsched_env.schedulers.dynamic import bil, dls, etf
 from dagsched_env.schedulers.mapping import (
     duplex,
     fastest_node,
