@@ -82,7 +82,12 @@ class RecipeGenerator(GraphFamily):
 
     def workflow(self, rng: np.random.Generator) -> Workflow:
         """Draw the task graph alone."""
-        recipe_class = self._recipe_class()
+        try:
+            with warnings.catch_warnings():  # its import silences every warning of the process
+                from wfcommons.wfchef import recipes
+        except ImportError:
+            raise MissingExtraError("wfcommons", "workflows") from None
+        recipe_class = getattr(recipes, _CLASSES[self.application])
         n = draw_range(self.n_tasks, rng)
         with _seeded(int(rng.integers(2**32))):
             try:
@@ -93,14 +98,6 @@ class RecipeGenerator(GraphFamily):
                     f"{_DUMMIES} more: {error})"
                 ) from None
         return _converted(drawn, f"{self.application}-n{len(drawn.nodes)}")
-
-    def _recipe_class(self) -> Any:
-        try:
-            with warnings.catch_warnings():  # its import silences every warning of the process
-                from wfcommons.wfchef import recipes
-        except ImportError:
-            raise MissingExtraError("wfcommons", "workflows") from None
-        return getattr(recipes, _CLASSES[self.application])
 
 
 @contextmanager

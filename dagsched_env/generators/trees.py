@@ -38,9 +38,22 @@ class OutTreeGenerator(GraphFamily):
 
     def workflow(self, rng: np.random.Generator) -> Workflow:
         """Draw the task graph alone."""
-        edges = _tree(draw_range(self.levels, rng), self.degree, rng)
+        edges = self._tree(rng)
         n = len(edges) + 1
         return random_weights(n, edges, rng, name=f"out-tree-n{n}")
+
+    def _tree(self, rng: np.random.Generator) -> list[tuple[int, int]]:
+        """Pairs (parent, child), tasks numbered level by level from the root."""
+        edges: list[tuple[int, int]] = []
+        level = range(1)
+        for _ in range(draw_range(self.levels, rng) - 1):
+            first = child = level.stop
+            for parent in level:
+                for _ in range(draw_range(self.degree, rng)):
+                    edges.append((parent, child))
+                    child += 1
+            level = range(first, child)
+        return edges
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,21 +72,7 @@ class InTreeGenerator(OutTreeGenerator):
 
     def workflow(self, rng: np.random.Generator) -> Workflow:
         """Draw the task graph alone."""
-        edges = _tree(draw_range(self.levels, rng), self.degree, rng)
+        edges = self._tree(rng)
         n = len(edges) + 1
         turned = sorted((n - 1 - child, n - 1 - parent) for parent, child in edges)
         return random_weights(n, turned, rng, name=f"in-tree-n{n}")
-
-
-def _tree(levels: int, degree: Range, rng: np.random.Generator) -> list[tuple[int, int]]:
-    """Pairs (parent, child), tasks numbered level by level from the root."""
-    edges: list[tuple[int, int]] = []
-    level = range(1)
-    for _ in range(levels - 1):
-        first = child = level.stop
-        for parent in level:
-            for _ in range(draw_range(degree, rng)):
-                edges.append((parent, child))
-                child += 1
-        level = range(first, child)
-    return edges

@@ -1,8 +1,9 @@
-"""Platforms that draw their processors: unrelated, related, or CPUs and GPUs."""
+"""The protocol of platforms; those that draw processors: unrelated, related, CPUs and GPUs."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -22,6 +23,17 @@ from dagsched_env.problem.parameters import (
 )
 from dagsched_env.problem.platforms.ccr import scale_to_ccr
 from dagsched_env.problem.workflow import Workflow
+
+
+class PlatformModel(Protocol):
+    """Draws processors for a workflow."""
+
+    @property
+    def max_processors(self) -> int:
+        """No platform that it draws has more processors."""
+
+    def __call__(self, workflow: Workflow, rng: np.random.Generator, /) -> Instance:
+        """The workflow on one such platform; all randomness comes from ``rng``."""
 
 
 @dataclass(frozen=True)

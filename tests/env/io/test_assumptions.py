@@ -26,7 +26,7 @@ from dagsched_env.problem.platforms import (
     Restricted,
 )
 from dagsched_env.problem.platforms.altered import altered, rescaled
-from dagsched_env.problem.platforms.seeded import Seeded
+from dagsched_env.problem.platforms.machines import Seeded
 from dagsched_env.problem.workflow import Workflow
 from dagsched_env.schedulers import heft
 from helpers import TESTS
