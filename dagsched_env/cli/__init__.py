@@ -14,7 +14,6 @@ In reading order:
 - ``scheduling``: ``dagsched schedule`` and ``dagsched plot``;
 - ``comparison``: ``dagsched compare``;
 - ``files``: ``dagsched generate`` and ``dagsched convert``;
-- ``warm_up``: compiles all kernels beforehand;
 - ``compilation``: ``dagsched warm-up``, and the line that says that a command compiles.
 """
 
