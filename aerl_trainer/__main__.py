@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 
-from dagsched_env.interrupts import EXIT_INTERRUPTED, leaving_at_once
+from dagsched_env.kernels.interrupts import EXIT_INTERRUPTED, leaving_at_once
 from dagsched_env.problem.errors import MissingExtraError
 
 EXIT_ERROR = 2

@@ -14,7 +14,6 @@ draws random problems.
 In reading order; each imports only from those before it. All of these, and the names below, are
 attributes of this package that are loaded on first use:
 
-- ``interrupts``: Ctrl-C;
 - ``kernels``: all numeric code, compiled by numba;
 - ``problem``: instances, machines, schedules, the rules;
 - ``generators``, ``schedulers``: random graphs; classic algorithms;
@@ -34,7 +33,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from dagsched_env.interrupts import is_command_line, leaving_at_once
+from dagsched_env.kernels.interrupts import is_command_line, leaving_at_once
 from dagsched_env.problem import drawing
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ The command line is imported after Ctrl-C has been seen to: it leaves no traceba
 import signal
 import sys
 
-from dagsched_env.interrupts import EXIT_INTERRUPTED, leaving_at_once
+from dagsched_env.kernels.interrupts import EXIT_INTERRUPTED, leaving_at_once
 
 
 def main() -> int:

@@ -6,7 +6,7 @@
 #   handled first. Of one that returns a number it is a KeyboardInterrupt.
 # Why it matters: a solver that ends with its best schedule at Ctrl-C catches KeyboardInterrupt. It
 #   loses that schedule if the signal comes within a kernel that returns arrays.
-# In this project: dagsched_env/interrupts.py turns the one into the other.
+# In this project: dagsched_env/kernels/interrupts.py turns the one into the other.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -14,7 +14,7 @@ from aerl_trainer.solving.learned import DamageWarning
 from dagsched_env.cli.compilation import announced_compilation
 from dagsched_env.cli.machines import assumptions_on_stderr
 from dagsched_env.cli.terminal import leave_unread, print_any_text
-from dagsched_env.interrupts import interrupts
+from dagsched_env.kernels.interrupts import interrupts
 from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
 
 EXIT_ERROR, EXIT_INTERRUPTED = 2, 130

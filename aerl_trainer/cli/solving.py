@@ -20,9 +20,9 @@ from dagsched_env.cli.outputs import (
     check_output,
     output_places,
 )
-from dagsched_env.interrupts import interrupts
 from dagsched_env.io.atomic import write_text
 from dagsched_env.io.journal import Journal, digest
+from dagsched_env.kernels.interrupts import interrupts
 from dagsched_env.problem.errors import DAGSchedError
 
 

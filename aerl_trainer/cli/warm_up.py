@@ -19,7 +19,7 @@ from aerl_trainer.tree.prefix import fix_prefix
 from aerl_trainer.tree.records import SearchJob
 from aerl_trainer.tree.trajectories import complete_by_network, sample_trajectories
 from aerl_trainer.tree.variation import group_of
-from dagsched_env.cli.warm_up import STEPS, call_all
+from dagsched_env.cli.compilation import STEPS, call_all
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.simulator import State

@@ -1,7 +1,7 @@
 """A context that learns: what the features say of an instance, improved by schedules of it.
 
 Ranks and costs to go of the first context count mean times over all processors. Those of a learnt
-one come, little by little, from the schedules that were made with it (``schedulers.estimates``).
+one come, little by little, from the schedules that were made with it (``iterated_lists``).
 """
 
 import math
@@ -9,7 +9,7 @@ import math
 from aerl_trainer.policy.context import PolicyContext, policy_context
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
-from dagsched_env.schedulers.estimates import Estimates
+from dagsched_env.schedulers.iterated_lists import Estimates
 
 IN_VAIN = 10
 """Schedules after the shortest one, after which everything learnt is forgotten."""

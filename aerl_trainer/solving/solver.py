@@ -22,9 +22,8 @@ from aerl_trainer.tree.alone import search_alone
 from aerl_trainer.tree.records import SearchJob
 from aerl_trainer.tree.summary import Found, found_in
 from dagsched_env import solver
-from dagsched_env.interrupts import interrupts
-from dagsched_env.problem.errors import DAGSchedError
-from dagsched_env.problem.expected import expect
+from dagsched_env.kernels.interrupts import interrupts
+from dagsched_env.problem.errors import DAGSchedError, expect
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.anytime import check_count

@@ -14,7 +14,6 @@ In reading order:
 - ``scheduling``: ``dagsched schedule`` and ``dagsched plot``;
 - ``comparison``: ``dagsched compare``;
 - ``files``: ``dagsched generate`` and ``dagsched convert``;
-- ``warm_up``: compiles all kernels beforehand;
 - ``compilation``: ``dagsched warm-up``, and the line that says that a command compiles.
 """
 
@@ -27,13 +26,12 @@ from dagsched_env import __version__
 from dagsched_env.cli import comparison, compilation, files, inspection, scheduling
 from dagsched_env.cli.compilation import announced_compilation
 from dagsched_env.cli.terminal import leave_unread, print_any_text
-from dagsched_env.interrupts import interrupts
+from dagsched_env.kernels.interrupts import EXIT_INTERRUPTED, interrupts
 from dagsched_env.problem.errors import DAGSchedError
 
 __all__ = ["main"]
 
 EXIT_ERROR = 2
-EXIT_INTERRUPTED = 130
 
 EXAMPLES = """examples:
   dagsched info montage

@@ -63,13 +63,7 @@ def seed(text: str) -> int:
 
 
 def say_hidden(group: str, own: Collection[str], names: Iterable[str]) -> None:
-    """One line on stderr for each name of this package that another one declares, too.
-
-    Args:
-        group: of entry points.
-        own: the names of this package, which come first.
-        names: those that the command line uses.
-    """
+    """One line on stderr for each of ``names`` that is our own and that of another package, too."""
     declared = plugins.declared(group)
     for name in names:
         if name in own and name in declared:

@@ -67,7 +67,7 @@ def read_cluster(address: str) -> AbstractContextManager[Spread]:
 @contextmanager
 def here() -> Iterator[Spread]:
     """This process as a cluster: one after the other."""
-    yield _in_turn
+    yield lambda function, instances: enumerate(map(function, instances))
 
 
 def compare_each(
@@ -111,12 +111,6 @@ def compare_each(
             parts[left[k]] = part
             progress(len(parts) * len(schedulers), len(instances) * len(schedulers))
     return merged([parts[i] for i in range(len(instances))])
-
-
-def _in_turn(
-    function: Callable[[Instance], Comparison], instances: Sequence[Instance]
-) -> Iterable[tuple[int, Comparison]]:
-    return ((i, function(instance)) for i, instance in enumerate(instances))
 
 
 def _one(schedulers: dict[str, Scheduler], instance: Instance) -> Comparison:

@@ -1,14 +1,28 @@
-"""``dagsched warm-up``, and the line that says that a command waits for compilation."""
+"""``dagsched warm-up``, which compiles all kernels beforehand; the line that a command compiles."""
 
-import argparse
+import contextlib
+import os
+import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from multiprocessing import get_context
 
+import numpy as np
 from numba.core import event
 
 from dagsched_env.cli.arguments import Commands, add_command
-from dagsched_env.cli.warm_up import warm_up
+from dagsched_env.environment.env import DAGSchedEnv
+from dagsched_env.environment.vector import DAGSchedVectorEnv
+from dagsched_env.generators import TopcuogluGenerator
+from dagsched_env.problem.bounds import lower_bounds
+from dagsched_env.problem.instance import Instance
+from dagsched_env.schedulers import SCHEDULERS, SEARCHERS
+from dagsched_env.solver import load_kernels
+
+Step = Callable[[], None]
+"""A function of a module that calls some kernels; it needs no other step."""
 
 
 def add_commands(commands: Commands) -> None:
@@ -19,7 +33,7 @@ def add_commands(commands: Commands) -> None:
         "compile all numeric kernels beforehand, so that later commands start at once",
         "  dagsched warm-up",
     )
-    parser.set_defaults(run=_warm_up)
+    parser.set_defaults(run=lambda _: call_all(STEPS))
 
 
 @contextmanager
@@ -48,5 +62,58 @@ class _Announcer(event.Listener):
         """The line is said before."""
 
 
-def _warm_up(arguments: argparse.Namespace) -> None:
-    warm_up()
+def call_all(steps: Sequence[Step]) -> None:
+    """Call steps one after the other, so that their kernels are on disk and in this process.
+
+    Numba compiles in one thread. So there is a process for each other core that calls steps from
+    the end of the sequence on; when this one comes to them, it reads from disk what is there.
+
+    Args:
+        steps: in any order.
+    """
+    others = len(os.sched_getaffinity(0)) - 1
+    with contextlib.ExitStack() as stack:
+        if others > 0:
+            pool = ProcessPoolExecutor(others, get_context("spawn"), _die_by_interrupt)
+            stack.callback(pool.shutdown, cancel_futures=True)
+            for step in reversed(steps[1:]):
+                pool.submit(step)  # what fails there fails here, too, with its message
+        for step in steps:
+            step()
+
+
+def call_searchers() -> None:
+    """Schedulers that search, and the races of ``solve``."""
+    for name in SEARCHERS:
+        SCHEDULERS[name](_problem(), max_evaluations=200)
+    load_kernels()
+
+
+def call_schedulers() -> None:
+    """All other schedulers."""
+    for name, scheduler in SCHEDULERS.items():
+        if name not in SEARCHERS:
+            scheduler(_problem())
+
+
+def call_environments() -> None:
+    """Environments and bounds."""
+    instance = _problem()
+    lower_bounds(instance)
+    float(instance.lower_bound)  # computed when it is first asked for
+    for environment in (DAGSchedEnv(instance), DAGSchedVectorEnv(instance, num_envs=2)):
+        _, info = environment.reset(seed=0)
+        environment.step(info["action_mask"].argmax(axis=-1))
+
+
+STEPS = (call_environments, call_schedulers, call_searchers)
+"""Together they call every kernel of this package."""
+
+
+def _problem() -> Instance:
+    return TopcuogluGenerator(n_tasks=6, n_processors=2)(np.random.default_rng(0))
+
+
+def _die_by_interrupt() -> None:
+    """Ctrl-C reaches all processes; only the first one has something to say."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

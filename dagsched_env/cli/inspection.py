@@ -9,6 +9,7 @@ from dagsched_env.io.source import Source, named
 from dagsched_env.kernels.graph.csr import depths
 from dagsched_env.pictures.labels import one_line
 from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.platforms.ccr import mean, mean_communication
 from dagsched_env.problem.schedule import Schedule
 
 
@@ -52,7 +53,7 @@ def read_schedule(path: str, instance: Instance) -> Schedule:
 
 def _info(arguments: argparse.Namespace) -> None:
     instance, machines = read_problem(arguments.file, machine_flags(arguments))
-    computation, communication = _mean_costs(instance)
+    computation, communication = mean(instance.arrays.mean_comp), mean_communication(instance)
     g = instance.arrays
     facts = {
         "name": one_line(instance.name or "-"),
@@ -72,13 +73,6 @@ def _info(arguments: argparse.Namespace) -> None:
     rows = [*facts.items(), *(("assumed", one_line(text)) for text in instance.assumptions)]
     for key, value in rows:
         print(f"{key:<{width}}  {value}")
-
-
-def _mean_costs(instance: Instance) -> tuple[float, float]:
-    """Mean execution time of a task and mean communication time of an edge."""
-    latency, inv_bandwidth = instance.arrays.mean_link.tolist()
-    communication = latency + inv_bandwidth * instance.data.mean() if instance.n_edges else 0.0
-    return float(instance.arrays.mean_comp.mean()), float(communication)
 
 
 def _verify(arguments: argparse.Namespace) -> None:

@@ -75,16 +75,7 @@ def read_problem(path: str, options: MachineFlags, *, format: str | None = None)
 
 
 def read_problems(paths: Sequence[str], options: MachineFlags) -> list[io.Problem]:
-    """The problems in files and folders.
-
-    Args:
-        paths: as for ``io.load`` and ``io.load_folder``.
-        options: what the command line says of the machines.
-
-    Raises:
-        DAGSchedError: as of ``read_problem``; nothing in a folder can be read.
-        OSError: a file cannot be read.
-    """
+    """The problems in files and folders, as of ``io.read_problems``; ``say_machines`` follows."""
     options.check()
     return io.read_problems(paths, options)
 
@@ -92,13 +83,7 @@ def read_problems(paths: Sequence[str], options: MachineFlags) -> list[io.Proble
 def say_machines(
     problems: Sequence[io.Problem], options: MachineFlags, *, program: str = "dagsched"
 ) -> None:
-    """One line on stderr on what is assumed of all, and one on files that keep their processors.
-
-    Args:
-        problems: that were read with these options.
-        options: what the command line says of the machines.
-        program: the command.
-    """
+    """One line on stderr on what is assumed of all, and one on files that keep their processors."""
     _say_assumption(program, problems, options)
     _say_kept(program, problems, options)
 

@@ -1,4 +1,9 @@
-"""Files that a command will write, checked before its work: suffix, folder, what is needed."""
+"""Files that a command will write, checked before its work: suffix, folder, what is needed.
+
+``option`` is that of the command line, for messages, ``path`` the file that it names, None where
+it is not given, and ``inputs`` what the command reads: files, folders, and names that are neither.
+What must not be raises a DAGSchedError that names the file and the option.
+"""
 
 import os
 from collections.abc import Collection, Iterable, Sequence
@@ -22,17 +27,15 @@ def check_output(
     suffixes: Collection[str],
     inputs: Iterable[str | Path | None] = (),
 ) -> None:
-    """Refuse a file that could not be written after the work.
+    """Refuse a file that could not be written after the work, or that the command reads.
 
     Args:
-        option: of the command line, for messages.
-        path: of the file; None = the option is not given.
+        option: see above, as ``path`` and ``inputs``.
+        path: of the file.
         suffixes: that it may have, in lower case; the empty one = none.
-        inputs: what the command reads: files, folders, and names that are neither.
+        inputs: of the command.
 
     Raises:
-        DAGSchedError: another suffix, a file that the command reads, or a folder that is missing
-            or cannot be written; the message names the file and the option.
         MissingExtraError: it is a picture, and matplotlib is not installed.
     """
     if path is None:
@@ -62,18 +65,14 @@ def output_places(
     """Where an output of each file goes: of one file to ``path``, of several into this folder.
 
     Args:
-        option: of the command line, for messages.
-        path: None = the option is not given.
+        option: see above, as ``path`` and ``inputs``.
+        path: of the file or folder, which is made and must not be called like a file.
         files: that the command reads.
         suffixes: as of ``check_output``; the first one is that of files in a folder.
-        inputs: as of ``check_output``.
+        inputs: of the command.
 
     Returns:
-        A path for each file, checked; none if the option is not given. The folder is made.
-
-    Raises:
-        DAGSchedError: as ``check_output``; or the folder is called like a file, or two files have
-            one name.
+        A path for each file, all different and checked; none if the option is not given.
     """
     if path is None:
         return []
@@ -97,14 +96,7 @@ def output_places(
 
 
 def check_distinct(*outputs: tuple[str, str | Path | None]) -> None:
-    """Refuse two outputs that are one file: one would overwrite the other.
-
-    Args:
-        outputs: pairs of an option and a path that it names, None where it is not given.
-
-    Raises:
-        DAGSchedError: the message names the file and both options.
-    """
+    """Refuse two outputs, pairs of option and path, that are one file."""
     found: dict[str, str] = {}
     for option, path in outputs:
         if path is None or _is_device(Path(path)):
@@ -118,16 +110,7 @@ def check_distinct(*outputs: tuple[str, str | Path | None]) -> None:
 
 
 def check_not_read(option: str, path: Path, inputs: Iterable[str | Path | None]) -> None:
-    """Refuse a file that the command reads, which would be lost, or that its next call would read.
-
-    Args:
-        option: of the command line, for messages.
-        path: that it would write.
-        inputs: as of ``check_output``.
-
-    Raises:
-        DAGSchedError: the message names the file and the option.
-    """
+    """Refuse a file that the command reads, which would be lost, or that it would next time."""
     for place in inputs:
         if place is None:
             continue
@@ -146,18 +129,7 @@ def check_instance_output(
     format: str | None = None,
     inputs: Iterable[str | Path | None] = (),
 ) -> None:
-    """Refuse a file into which no instance could be written after the work.
-
-    Args:
-        option: of the command line, for messages.
-        path: of the file, or of the folder for CSV.
-        format: as of ``io.save``.
-        inputs: as of ``check_output``.
-
-    Raises:
-        DAGSchedError: no format that can be written, a file that is read, or a folder that is
-            missing or cannot be written.
-    """
+    """Refuse a file, or a folder of CSV, into which ``io.save`` could write no instance."""
     io.check_target(path, format=format)
     check_not_read(option, Path(path), inputs)
     _check_folder(option, Path(path))

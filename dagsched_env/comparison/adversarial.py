@@ -83,7 +83,10 @@ def find_adversarial(
         DAGSchedError: an argument is out of its range, or all costs of ``start`` are zero.
     """
     _check(max_evaluations, moves, start_temperature, end_temperature)
-    limits = _limits(start)
+    cost = float(start.comp[np.isfinite(start.comp)].max())
+    if cost == 0:
+        raise DAGSchedError("all costs of the start are 0: give it execution times")
+    limits = Limits(cost, float(start.data.max(initial=0.0)) or cost)
     rng = np.random.default_rng(seed)
     name = f"adversarial-{start.name}" if start.name else "adversarial"
     current = altered(start, comp=_limited(start.comp, limits), name=name)
@@ -182,13 +185,6 @@ MOVES: dict[str, Callable[[Instance, Limits, np.random.Generator], Instance | No
 
 
 # -- arguments -----------------------------------------------------------------------------------
-
-
-def _limits(start: Instance) -> Limits:
-    cost = float(start.comp[np.isfinite(start.comp)].max())
-    if cost == 0:
-        raise DAGSchedError("all costs of the start are 0: give it execution times")
-    return Limits(cost, float(start.data.max(initial=0.0)) or cost)
 
 
 def _limited(comp: Floats, limits: Limits) -> Floats:

@@ -11,8 +11,7 @@ import numpy as np
 
 from dagsched_env.io.spreadsheets import quoted
 from dagsched_env.pictures.labels import one_line, printable
-from dagsched_env.problem.errors import DAGSchedError, InvalidScheduleError
-from dagsched_env.problem.expected import expect
+from dagsched_env.problem.errors import DAGSchedError, InvalidScheduleError, expect
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
@@ -153,7 +152,12 @@ def summarise(
     if reference not in makespans:
         raise DAGSchedError(f"no makespans of the reference {reference!r}: add it to the table")
     for name, values in makespans.items():
-        _check_makespans(name, values, len(instances))
+        if len(values) != len(instances):
+            raise DAGSchedError(
+                f"{name} has {len(values)} makespans for {len(instances)} instances"
+            )
+        if not all(math.isfinite(value) and value >= 0 for value in values):
+            raise DAGSchedError(f"{name} has a makespan that is not finite and >= 0")
     base = makespans[reference]
     rows = []
     for name, values in makespans.items():
@@ -239,7 +243,9 @@ def format_table(rows: Sequence[Row], reference: str = "heft") -> str:
     if any(row.p_value is not None for row in rows):
         columns.append(("p", lambda row: "-" if row.p_value is None else f"{row.p_value:.1g}"))
     if any(row.mean_seconds is not None for row in rows):
-        columns.append(("ms", lambda row: _milliseconds(row.mean_seconds)))
+        columns.append(
+            ("ms", lambda row: f"{1000 * s:.3g}" if (s := row.mean_seconds) is not None else "-")
+        )
     cells = [[title for title, _ in columns]]
     cells += [[text(row) for _, text in columns] for row in rows]
     return _align(cells)
@@ -282,13 +288,6 @@ def to_csv(comparison: Comparison, instances: Sequence[Instance], *, safe: bool 
     return stream.getvalue()
 
 
-def _check_makespans(name: str, values: Sequence[float], expected: int) -> None:
-    if len(values) != expected:
-        raise DAGSchedError(f"{name} has {len(values)} makespans for {expected} instances")
-    if not all(math.isfinite(value) and value >= 0 for value in values):
-        raise DAGSchedError(f"{name} has a makespan that is not finite and >= 0")
-
-
 def _align(cells: Sequence[Sequence[str]]) -> str:
     """The first column left-aligned, the others right-aligned, a rule under the first line."""
     widths = [max(len(line[column]) for line in cells) for column in range(len(cells[0]))]
@@ -297,10 +296,6 @@ def _align(cells: Sequence[Sequence[str]]) -> str:
         for line in cells
     ]
     return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
-
-
-def _milliseconds(seconds: float | None) -> str:
-    return "-" if seconds is None else f"{1000 * seconds:.3g}"
 
 
 def _mean(values: Iterable[float]) -> float:

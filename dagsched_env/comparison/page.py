@@ -12,17 +12,10 @@ from dagsched_env.comparison.compare import (
     ratios,
     summarise,
 )
-from dagsched_env.pictures.interactive import (
-    chart_element,
-    chart_script,
-    chart_style,
-    problem_data,
-    schedule_data,
-)
+from dagsched_env.pictures.interactive import problem_data, schedule_data
 from dagsched_env.pictures.labels import elide, one_line, short_labels
-from dagsched_env.pictures.page import asset, document, embed, plain
+from dagsched_env.pictures.page import Cell, asset, document, embed, plain, sortable_table, sorting
 from dagsched_env.pictures.profile import profile_figure
-from dagsched_env.pictures.tables import Cell, sortable_table, sorting
 from dagsched_env.problem.instance import Instance
 
 __all__ = ["MAX_CHART_SIZE", "comparison_page"]
@@ -98,7 +91,7 @@ def comparison_page(
         body += [
             '<dialog class="gantt"><form method="dialog"><label>schedule '
             "<select></select></label><button>Close</button></form>",
-            chart_element(),
+            asset("gantt.html"),
             "</dialog>",
             *(
                 embed(f"instance-{i}", _charts(comparison, instances[i], i, names[i]))
@@ -108,8 +101,8 @@ def comparison_page(
     return document(
         one_line(title),
         body,
-        styles=[asset("page.css"), chart_style(), asset("comparison.css")],
-        scripts=[sorting(), chart_script(), asset("comparison.js")],
+        styles=[asset("page.css"), asset("gantt.css"), asset("comparison.css")],
+        scripts=[sorting(), asset("gantt.js"), asset("comparison.js")],
     )
 
 

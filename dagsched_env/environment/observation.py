@@ -10,7 +10,8 @@ them; where you flatten ``"graph"`` yourself, leave them out (``FilterObservatio
 """
 
 from collections.abc import Sequence
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -50,134 +51,32 @@ __all__ = [
 Observation = dict[str, npt.NDArray[Any]]
 
 
-class GraphObservation:
-    """Turns states into a ``Dict`` of padded arrays, one for each row of the table.
-
-    Args:
-        max_tasks: N ≥ 1.
-        max_processors: P ≥ 1.
-        max_edges: M ≥ 1.
-        actions: the action mode of the entry ``action_mask``; default ``PairActions``.
-    """
-
-    def __init__(
-        self,
-        max_tasks: int,
-        max_processors: int,
-        max_edges: int,
-        actions: ActionMode | None = None,
-    ) -> None:
-        sizes = group_sizes(max_tasks, max_processors, max_edges)
-        self._actions = actions or PairActions(max_tasks, max_processors)
-        self.space: spaces.Dict[npt.NDArray[Any]] = spaces.Dict(
-            {
-                feature.name: _feature_space(feature, sizes)
-                for feature in FEATURES
-                if feature.name != "action_mask"
-            }
-            | {"action_mask": spaces.MultiBinary(self._actions.mask_size)}
-        )
-        self._floats = _FloatFeatures(FLOAT_FEATURES, sizes)
-        static_masks = [f for f in FEATURES if f.unit == "mask" and not f.dynamic]
-        self._masks = feature_slices(static_masks, sizes)
-        self._indices = feature_slices([f for f in FEATURES if f.unit == "index"], sizes)
-        self._instance: Instance | None = None
-        self._mask_template = np.zeros(0, dtype=np.int8)
-        self._index_template = np.zeros(0, dtype=np.int64)
-
-    def __call__(
-        self, state: State, task: int = NO_ACTION, processor: int = 0
-    ) -> tuple[Observation, Bools]:
-        """Place a task; then new arrays, inside ``space``, of the state, and its mask.
-
-        Args:
-            state: its instance fits the padding.
-            task: may be placed on ``processor``; ``NO_ACTION`` places nothing.
-            processor: where.
-        """
-        if state.instance is not self._instance:
-            self._bind(state.instance)
-        buffer, legal = self._floats(state, task, processor)
-        masks, indices = self._mask_template.copy(), self._index_template.copy()
-        observation: Observation = {name: buffer[at] for name, at in self._floats.slices.items()}
-        for name, at in self._indices.items():
-            observation[name] = indices[at]
-        for name, at in self._masks.items():
-            observation[name] = masks[at]
-        mask = self._actions.mask(legal)
-        observation["action_mask"] = mask.astype(np.int8)
-        return observation, mask
-
-    def _bind(self, instance: Instance) -> None:
-        """Store the indices and masks that do not change during an episode."""
-        self._mask_template = np.zeros(buffer_length(self._masks), dtype=np.int8)
-        self._index_template = np.zeros(buffer_length(self._indices), dtype=np.int64)
-        m = instance.n_edges
-        self._index_template[self._indices["edge_source"]][:m] = instance.edges[:, 0]
-        self._index_template[self._indices["edge_target"]][:m] = instance.edges[:, 1]
-        self._mask_template[self._masks["task_mask"]][: instance.n_tasks] = 1
-        self._mask_template[self._masks["processor_mask"]][: instance.n_processors] = 1
-        self._mask_template[self._masks["edge_mask"]][:m] = 1
-        self._instance = instance
-
-
-class FlatObservation:
-    """Turns states into one vector: ``Box`` float32, for policies that are plain networks.
-
-    It holds the float features of tasks, processors and pairs, in the order of the table; edges
-    and masks are left out. ``flat_slices`` says where each feature is.
-
-    Args:
-        max_tasks: N ≥ 1.
-        max_processors: P ≥ 1.
-        max_edges: M; not used.
-        actions: the action mode of the mask; default ``PairActions``.
-    """
-
-    def __init__(
-        self,
-        max_tasks: int,
-        max_processors: int,
-        max_edges: int,
-        actions: ActionMode | None = None,
-    ) -> None:
-        sizes = group_sizes(max_tasks, max_processors, max_edges)
-        self._actions = actions or PairActions(max_tasks, max_processors)
-        self._floats = _FloatFeatures(FLAT_FEATURES, sizes)
-        high = np.concatenate(
-            [np.full(sizes[f.group], highest(f), dtype=np.float32) for f in FLAT_FEATURES]
-        )
-        self.space = spaces.Box(np.zeros_like(high), high, dtype=np.float32)
-
-    def __call__(
-        self, state: State, task: int = NO_ACTION, processor: int = 0
-    ) -> tuple[npt.NDArray[np.float32], Bools]:
-        """Place a task; then a new vector, inside ``space``, of the state, and its mask.
-
-        Args:
-            state: its instance fits the padding.
-            task: may be placed on ``processor``; ``NO_ACTION`` places nothing.
-            processor: where.
-        """
-        buffer, legal = self._floats(state, task, processor)
-        return buffer, self._actions.mask(legal)
-
-
-class _FloatFeatures:
-    """The float features in one buffer.
+class _Observer:
+    """What both kinds share: the float features in one buffer.
 
     The static ones are computed once per instance; a step copies that buffer and fills in the rest.
     """
 
-    def __init__(self, features: Sequence[Feature], sizes: dict[str, int]) -> None:
-        self.slices = feature_slices(features, sizes)
-        self._pair_shape = (sizes["task"], sizes["processor"])
+    features: ClassVar[Sequence[Feature]]
+    """Those in the buffer, in this order."""
+
+    def __init__(
+        self,
+        max_tasks: int,
+        max_processors: int,
+        max_edges: int,
+        actions: ActionMode | None = None,
+    ) -> None:
+        self._sizes = group_sizes(max_tasks, max_processors, max_edges)
+        self._actions = actions or PairActions(max_tasks, max_processors)
+        self._floats = feature_slices(self.features, self._sizes)
+        self._pair_shape = (max_tasks, max_processors)
         self._layout = tuple(layout(*self._pair_shape))
         self._instance: Instance | None = None
         self._template = np.zeros(0, dtype=np.float32)
         self._scale = 1.0
 
-    def __call__(
+    def _filled(
         self, state: State, task: int, processor: int
     ) -> tuple[npt.NDArray[np.float32], Bools]:
         """Place a task unless it is ``NO_ACTION``; a new buffer, and the legal pairs ``[N, P]``."""
@@ -202,17 +101,114 @@ class _FloatFeatures:
     def _bind(self, instance: Instance) -> None:
         """Compute everything that does not change while ``instance`` is being scheduled."""
         n, p = instance.n_tasks, instance.n_processors
-        self._template = np.zeros(buffer_length(self.slices), dtype=np.float32)
+        self._template = np.zeros(buffer_length(self._floats), dtype=np.float32)
         for name, values in static_features(instance).items():
-            if name not in self.slices:
+            if name not in self._floats:
                 continue
-            target = self._template[self.slices[name]]
+            target = self._template[self._floats[name]]
             if values.ndim == 2:
                 target.reshape(self._pair_shape)[:n, :p] = values
             else:
                 target[: values.shape[0]] = values
         self._scale = instance.time_scale
         self._instance = instance
+
+
+class GraphObservation(_Observer):
+    """Turns states into a ``Dict`` of padded arrays, one for each row of the table.
+
+    Args:
+        max_tasks: N ≥ 1.
+        max_processors: P ≥ 1.
+        max_edges: M ≥ 1.
+        actions: the action mode of the entry ``action_mask``; default ``PairActions``.
+    """
+
+    features = FLOAT_FEATURES
+
+    @cached_property
+    def space(self) -> "spaces.Dict[npt.NDArray[Any]]":
+        """Of the observations."""
+        return spaces.Dict(
+            {
+                feature.name: _feature_space(feature, self._sizes)
+                for feature in FEATURES
+                if feature.name != "action_mask"
+            }
+            | {"action_mask": spaces.MultiBinary(self._actions.mask_size)}
+        )
+
+    def __call__(
+        self, state: State, task: int = NO_ACTION, processor: int = 0
+    ) -> tuple[Observation, Bools]:
+        """Place a task; then new arrays, inside ``space``, of the state, and its mask.
+
+        Args:
+            state: its instance fits the padding.
+            task: may be placed on ``processor``; ``NO_ACTION`` places nothing.
+            processor: where.
+        """
+        buffer, legal = self._filled(state, task, processor)
+        masks, indices = self._mask_template.copy(), self._index_template.copy()
+        observation: Observation = {name: buffer[at] for name, at in self._floats.items()}
+        for name, at in self._indices.items():
+            observation[name] = indices[at]
+        for name, at in self._masks.items():
+            observation[name] = masks[at]
+        mask = self._actions.mask(legal)
+        observation["action_mask"] = mask.astype(np.int8)
+        return observation, mask
+
+    def _bind(self, instance: Instance) -> None:
+        super()._bind(instance)
+        static_masks = [f for f in FEATURES if f.unit == "mask" and not f.dynamic]
+        self._masks = feature_slices(static_masks, self._sizes)
+        self._indices = feature_slices([f for f in FEATURES if f.unit == "index"], self._sizes)
+        self._mask_template = np.zeros(buffer_length(self._masks), dtype=np.int8)
+        self._index_template = np.zeros(buffer_length(self._indices), dtype=np.int64)
+        m = instance.n_edges
+        self._index_template[self._indices["edge_source"]][:m] = instance.edges[:, 0]
+        self._index_template[self._indices["edge_target"]][:m] = instance.edges[:, 1]
+        self._mask_template[self._masks["task_mask"]][: instance.n_tasks] = 1
+        self._mask_template[self._masks["processor_mask"]][: instance.n_processors] = 1
+        self._mask_template[self._masks["edge_mask"]][:m] = 1
+
+
+class FlatObservation(_Observer):
+    """Turns states into one vector: ``Box`` float32, for policies that are plain networks.
+
+    It holds the float features of tasks, processors and pairs, in the order of the table; edges
+    and masks are left out. ``flat_slices`` says where each feature is.
+
+    Args:
+        max_tasks: N ≥ 1.
+        max_processors: P ≥ 1.
+        max_edges: M; not used.
+        actions: the action mode of the mask; default ``PairActions``.
+    """
+
+    features = FLAT_FEATURES
+
+    @cached_property
+    def space(self) -> spaces.Box:
+        """Of the observations."""
+        high = np.concatenate(
+            [np.full(self._sizes[f.group], highest(f), dtype=np.float32) for f in FLAT_FEATURES]
+        )
+        return spaces.Box(np.zeros_like(high), high, dtype=np.float32)
+
+    def __call__(
+        self, state: State, task: int = NO_ACTION, processor: int = 0
+    ) -> tuple[npt.NDArray[np.float32], Bools]:
+        """Place a task; then a new vector, inside ``space``, of the state, and its mask.
+
+        Args:
+            state: its instance fits the padding.
+            task: may be placed on ``processor``; ``NO_ACTION`` places nothing.
+            processor: where.
+        """
+        buffer, legal = self._filled(state, task, processor)
+        return buffer, self._actions.mask(legal)
 
 
 OBSERVATIONS: dict[str, type[GraphObservation] | type[FlatObservation]] = {

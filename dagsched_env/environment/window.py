@@ -22,16 +22,10 @@ class MakeDAGSchedEnv:
     def __call__(
         self, *arguments: Any, render_mode: str | None = None, **named: Any
     ) -> gymnasium.Env[Any, Any]:
-        """A ``DAGSchedEnv``, in a window where ``render_mode`` is ``"human"``.
+        """A ``DAGSchedEnv``; where ``render_mode`` is ``"human"``, in a window.
 
-        Args:
-            arguments: as of ``DAGSchedEnv``.
-            render_mode: None, ``"rgb_array"`` or ``"human"``.
-            named: as of ``DAGSchedEnv``.
-
-        Raises:
-            DAGSchedError: as of ``DAGSchedEnv``.
-            MissingExtraError: the window needs a package that is not installed.
+        Arguments and errors are those of ``DAGSchedEnv``, and a ``MissingExtraError`` where the
+        window needs a package that is not installed.
         """
         if render_mode != "human":
             return DAGSchedEnv(*arguments, render_mode=render_mode, **named)

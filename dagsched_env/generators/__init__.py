@@ -19,10 +19,7 @@ In reading order:
 - ``fft``: fast Fourier transform;
 - ``laplace``: the diamond-shaped graph of a Laplace solver;
 - ``molecular_dynamics``: one time step of a molecular dynamics code;
-- ``tiled``: from the kernel calls of a tiled factorisation to its task graph;
-- ``cholesky``: tiled Cholesky factorisation;
-- ``lu``: tiled LU factorisation;
-- ``qr``: tiled QR factorisation;
+- ``tiled``: tiled Cholesky, LU and QR factorisations, from their kernel calls;
 - ``recipes``: scientific workflows from the recipes of wfcommons;
 - ``job_shop``: job shops, random and classic;
 - ``toy``: instances whose optimum is known;
@@ -35,7 +32,6 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from dagsched_env.generators.chains import ChainsGenerator
-from dagsched_env.generators.cholesky import CholeskyGenerator
 from dagsched_env.generators.daggen import DaggenGenerator
 from dagsched_env.generators.erdos_renyi import ErdosRenyiGenerator
 from dagsched_env.generators.family import GraphFamily
@@ -45,13 +41,12 @@ from dagsched_env.generators.gaussian_elimination import GaussianEliminationGene
 from dagsched_env.generators.job_shop import JobShopGenerator
 from dagsched_env.generators.laplace import LaplaceGenerator
 from dagsched_env.generators.layered import LayeredGenerator
-from dagsched_env.generators.lu import LUGenerator
 from dagsched_env.generators.mixture import Mixture
 from dagsched_env.generators.molecular_dynamics import MolecularDynamicsGenerator
-from dagsched_env.generators.qr import QRGenerator
 from dagsched_env.generators.recipes import RecipeGenerator
 from dagsched_env.generators.series_parallel import SeriesParallelGenerator
 from dagsched_env.generators.stencil import StencilGenerator
+from dagsched_env.generators.tiled import CholeskyGenerator, LUGenerator, QRGenerator
 from dagsched_env.generators.topcuoglu import TopcuogluGenerator, TopcuogluGraphGenerator
 from dagsched_env.generators.toy import ToyGenerator
 from dagsched_env.generators.trees import InTreeGenerator, OutTreeGenerator

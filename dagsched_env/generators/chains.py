@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dagsched_env.generators.family import GraphFamily, random_weights
-from dagsched_env.problem.parameters import Range, as_range, check_range, draw_range
+from dagsched_env.problem.parameters import Range, as_range, check_range, checked, draw_range
 from dagsched_env.problem.workflow import Workflow
 
 
@@ -22,13 +22,8 @@ class ChainsGenerator(GraphFamily):
         DAGSchedError: an argument is out of its range; the message names it.
     """
 
-    chains: Range = (2, 6)
-    length: Range = (3, 8)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_range("chains", self.chains)
-        check_range("length", self.length)
+    chains: Range = checked((2, 6), check_range)
+    length: Range = checked((3, 8), check_range)
 
     @property
     def max_tasks(self) -> int:

@@ -4,13 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dagsched_env.generators.family import GraphFamily, complete, random_weights
+from dagsched_env.generators.family import GraphFamilyOfSize, random_weights
 from dagsched_env.problem.parameters import (
     Choices,
-    Range,
-    as_range,
+    WholeChoices,
     check_choices,
-    check_range,
+    checked,
     draw_choice,
     draw_range,
 )
@@ -18,7 +17,7 @@ from dagsched_env.problem.workflow import Workflow
 
 
 @dataclass(frozen=True, kw_only=True)
-class DaggenGenerator(GraphFamily):
+class DaggenGenerator(GraphFamilyOfSize):
     """Draws graphs by DAGGEN's four parameters.
 
     The size of a level is drawn uniformly around n^fat, within a share (1 − regularity) of it, and
@@ -40,29 +39,10 @@ class DaggenGenerator(GraphFamily):
         DAGSchedError: an argument is out of its range; the message names it.
     """
 
-    n_tasks: Range = (20, 100)
-    fat: Choices = (0.1, 0.4, 0.8)
-    density: Choices = (0.2, 0.8)
-    regularity: Choices = (0.2, 0.8)
-    jump: int | tuple[int, ...] = (1, 2, 4)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_range("n_tasks", self.n_tasks)
-        check_choices("fat", self.fat, at_least=0, at_most=1)
-        check_choices("density", self.density, at_least=0, at_most=1)
-        check_choices("regularity", self.regularity, at_least=0, at_most=1)
-        check_choices("jump", self.jump, at_least=1, whole=True)
-
-    @property
-    def max_tasks(self) -> int:
-        """Largest n."""
-        return as_range(self.n_tasks)[1]
-
-    @property
-    def max_edges(self) -> int:
-        """Those of the complete DAG."""
-        return complete(self.max_tasks)
+    fat: Choices = checked((0.1, 0.4, 0.8), check_choices, at_least=0, at_most=1)
+    density: Choices = checked((0.2, 0.8), check_choices, at_least=0, at_most=1)
+    regularity: Choices = checked((0.2, 0.8), check_choices, at_least=0, at_most=1)
+    jump: WholeChoices = checked((1, 2, 4), check_choices, at_least=1, whole=True)
 
     def workflow(self, rng: np.random.Generator) -> Workflow:
         """Draw the task graph alone."""

@@ -5,21 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dagsched_env.generators.family import GraphFamily, complete, random_weights
-from dagsched_env.problem.parameters import (
-    Choices,
-    Range,
-    as_range,
-    check_choices,
-    check_range,
-    draw_choice,
-    draw_range,
-)
+from dagsched_env.generators.family import GraphFamilyOfSize, random_weights
+from dagsched_env.problem.parameters import Choices, check_choices, checked, draw_choice, draw_range
 from dagsched_env.problem.workflow import Workflow
 
 
 @dataclass(frozen=True, kw_only=True)
-class ErdosRenyiGenerator(GraphFamily):
+class ErdosRenyiGenerator(GraphFamilyOfSize):
     """Draws G(n, probability): each edge from a task to a later one exists independently.
 
     Args:
@@ -31,23 +23,7 @@ class ErdosRenyiGenerator(GraphFamily):
         DAGSchedError: an argument is out of its range; the message names it.
     """
 
-    n_tasks: Range = (20, 100)
-    probability: Choices = 0.1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_range("n_tasks", self.n_tasks)
-        check_choices("probability", self.probability, at_least=0, at_most=1)
-
-    @property
-    def max_tasks(self) -> int:
-        """Largest n."""
-        return as_range(self.n_tasks)[1]
-
-    @property
-    def max_edges(self) -> int:
-        """Those of the complete DAG."""
-        return complete(self.max_tasks)
+    probability: Choices = checked(0.1, check_choices, at_least=0, at_most=1)
 
     def workflow(self, rng: np.random.Generator) -> Workflow:
         """Draw the task graph alone."""

@@ -9,6 +9,7 @@ import numpy as np
 from dagsched_env.kernels.arrays import Floats
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.parameters import Range, as_range, check_fields, check_range, checked
 from dagsched_env.problem.platforms import PlatformModel, Unrelated
 from dagsched_env.problem.workflow import Workflow
 
@@ -20,7 +21,8 @@ MEAN_COST = 10.0
 class GraphFamily(ABC):
     """Draws a workflow, then puts it on a platform: a ``Generator``.
 
-    Subclasses are frozen dataclasses that say which graphs they draw and how large they can be.
+    Subclasses are frozen dataclasses that say which graphs they draw and how large they can be;
+    fields that are ``checked`` are checked here.
     """
 
     platform: PlatformModel = field(default=Unrelated())
@@ -31,6 +33,7 @@ class GraphFamily(ABC):
             raise DAGSchedError(
                 f"platform is {self.platform!r}: give one of dagsched_env.problem.platforms"
             )
+        check_fields(self)
 
     @property
     @abstractmethod
@@ -54,6 +57,23 @@ class GraphFamily(ABC):
     def __call__(self, rng: np.random.Generator) -> Instance:
         """Draw one instance."""
         return self.platform(self.workflow(rng), rng)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphFamilyOfSize(GraphFamily):
+    """A family whose number of tasks is a parameter, with as many edges as its graphs may have."""
+
+    n_tasks: Range = checked((20, 100), check_range)
+
+    @property
+    def max_tasks(self) -> int:
+        """Largest n."""
+        return as_range(self.n_tasks)[1]
+
+    @property
+    def max_edges(self) -> int:
+        """Those of the complete DAG."""
+        return complete(self.max_tasks)
 
 
 def workflow(

@@ -7,7 +7,13 @@ import numpy as np
 
 from dagsched_env.generators.family import MEAN_COST, GraphFamily, workflow
 from dagsched_env.problem.errors import DAGSchedError
-from dagsched_env.problem.parameters import as_choices, check_choices, draw_choice
+from dagsched_env.problem.parameters import (
+    WholeChoices,
+    as_choices,
+    check_choices,
+    checked,
+    draw_choice,
+)
 from dagsched_env.problem.workflow import Workflow
 
 
@@ -26,11 +32,10 @@ class FFTGenerator(GraphFamily):
         DAGSchedError: an argument is out of its range; the message names it.
     """
 
-    points: int | tuple[int, ...] = 8
+    points: WholeChoices = checked(8, check_choices, at_least=2, whole=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_choices("points", self.points, at_least=2, whole=True)
         for m in as_choices(self.points):
             if int(m).bit_count() != 1:
                 raise DAGSchedError(f"points has {m}: it needs to be a power of 2")

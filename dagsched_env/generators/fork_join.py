@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dagsched_env.generators.family import GraphFamily, random_weights
-from dagsched_env.problem.parameters import Range, as_range, check_range, draw_range
+from dagsched_env.problem.parameters import Range, as_range, check_range, checked, draw_range
 from dagsched_env.problem.workflow import Workflow
 
 
@@ -24,15 +24,9 @@ class ForkJoinGenerator(GraphFamily):
         DAGSchedError: an argument is out of its range; the message names it.
     """
 
-    phases: Range = 3
-    width: Range = (2, 8)
-    length: Range = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_range("phases", self.phases)
-        check_range("width", self.width)
-        check_range("length", self.length)
+    phases: Range = checked(3, check_range)
+    width: Range = checked((2, 8), check_range)
+    length: Range = checked(1, check_range)
 
     @property
     def max_tasks(self) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dagsched_env.generators.family import GraphFamily, workflow
-from dagsched_env.problem.parameters import Range, as_range, check_range, draw_range
+from dagsched_env.problem.parameters import Range, as_range, check_range, checked, draw_range
 from dagsched_env.problem.workflow import Workflow
 
 
@@ -27,11 +27,7 @@ class GaussianEliminationGenerator(GraphFamily):
         DAGSchedError: an argument is out of its range; the message names it.
     """
 
-    size: Range = 10
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_range("size", self.size, least=2)
+    size: Range = checked(10, check_range, least=2)
 
     @property
     def max_tasks(self) -> int:

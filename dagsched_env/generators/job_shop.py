@@ -11,7 +11,14 @@ import numpy as np
 
 from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
 from dagsched_env.problem.instance import Instance
-from dagsched_env.problem.parameters import Range, as_range, check_range, draw_range
+from dagsched_env.problem.parameters import (
+    Range,
+    as_range,
+    check_fields,
+    check_range,
+    checked,
+    draw_range,
+)
 
 Operation = Sequence[tuple[int, float]]
 """Machines that can run it, each with its time there."""
@@ -41,14 +48,12 @@ class JobShopGenerator:
         DAGSchedError: an argument is out of its range; the message names it.
     """
 
-    n_jobs: Range = 6
-    n_machines: Range = 6
-    durations: Range = (1, 99)
+    n_jobs: Range = checked(6, check_range)
+    n_machines: Range = checked(6, check_range)
+    durations: Range = checked((1, 99), check_range, least=0)
 
     def __post_init__(self) -> None:
-        check_range("n_jobs", self.n_jobs)
-        check_range("n_machines", self.n_machines)
-        check_range("durations", self.durations, least=0)
+        check_fields(self)
 
     @property
     def max_tasks(self) -> int:

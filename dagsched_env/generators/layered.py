@@ -12,6 +12,7 @@ from dagsched_env.problem.parameters import (
     as_range,
     check_choices,
     check_range,
+    checked,
     draw_choice,
     draw_range,
 )
@@ -35,15 +36,9 @@ class LayeredGenerator(GraphFamily):
         DAGSchedError: an argument is out of its range; the message names it.
     """
 
-    layers: Range = (4, 8)
-    width: Range = (2, 8)
-    probability: Choices = 0.3
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_range("layers", self.layers)
-        check_range("width", self.width)
-        check_choices("probability", self.probability, at_least=0, at_most=1)
+    layers: Range = checked((4, 8), check_range)
+    width: Range = checked((2, 8), check_range)
+    probability: Choices = checked(0.3, check_choices, at_least=0, at_most=1)
 
     @property
     def max_tasks(self) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 
 from dagsched_env.generators.family import GraphFamily, complete
 from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
-from dagsched_env.problem.parameters import Range, as_range, check_range, draw_range
+from dagsched_env.problem.parameters import Range, as_range, check_range, checked, draw_range
 from dagsched_env.problem.workflow import Workflow
 
 _CLASSES = {
@@ -63,13 +63,12 @@ class RecipeGenerator(GraphFamily):
     """
 
     application: str = "montage"
-    n_tasks: Range = 100
+    n_tasks: Range = checked(100, check_range)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.application not in _CLASSES:
             raise DAGSchedError(f"no recipe {self.application!r}: there are {', '.join(RECIPES)}")
-        check_range("n_tasks", self.n_tasks)
 
     @property
     def max_tasks(self) -> int:
@@ -83,7 +82,12 @@ class RecipeGenerator(GraphFamily):
 
     def workflow(self, rng: np.random.Generator) -> Workflow:
         """Draw the task graph alone."""
-        recipe_class = self._recipe_class()
+        try:
+            with warnings.catch_warnings():  # its import silences every warning of the process
+                from wfcommons.wfchef import recipes
+        except ImportError:
+            raise MissingExtraError("wfcommons", "workflows") from None
+        recipe_class = getattr(recipes, _CLASSES[self.application])
         n = draw_range(self.n_tasks, rng)
         with _seeded(int(rng.integers(2**32))):
             try:
@@ -94,14 +98,6 @@ class RecipeGenerator(GraphFamily):
                     f"{_DUMMIES} more: {error})"
                 ) from None
         return _converted(drawn, f"{self.application}-n{len(drawn.nodes)}")
-
-    def _recipe_class(self) -> Any:
-        try:
-            with warnings.catch_warnings():  # its import silences every warning of the process
-                from wfcommons.wfchef import recipes
-        except ImportError:
-            raise MissingExtraError("wfcommons", "workflows") from None
-        return getattr(recipes, _CLASSES[self.application])
 
 
 @contextmanager

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dagsched_env.generators.family import GraphFamily, random_weights
+from dagsched_env.generators.family import GraphFamilyOfSize, random_weights
 from dagsched_env.problem.parameters import (
     Choices,
     Range,
-    as_range,
     check_choices,
     check_range,
+    checked,
     draw_choice,
     draw_range,
 )
@@ -19,7 +19,7 @@ from dagsched_env.problem.workflow import Workflow
 
 
 @dataclass(frozen=True, kw_only=True)
-class SeriesParallelGenerator(GraphFamily):
+class SeriesParallelGenerator(GraphFamilyOfSize):
     """Starts with a single edge and adds one task per step until there are n tasks.
 
     A step draws an edge (u, v) uniformly and adds a new task w on a path u → w → v. The path
@@ -35,18 +35,8 @@ class SeriesParallelGenerator(GraphFamily):
         DAGSchedError: an argument is out of its range; the message names it.
     """
 
-    n_tasks: Range = (20, 100)
-    parallel: Choices = 0.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_range("n_tasks", self.n_tasks, least=2)
-        check_choices("parallel", self.parallel, at_least=0, at_most=1)
-
-    @property
-    def max_tasks(self) -> int:
-        """Largest n."""
-        return as_range(self.n_tasks)[1]
+    n_tasks: Range = checked((20, 100), check_range, least=2)
+    parallel: Choices = checked(0.5, check_choices, at_least=0, at_most=1)
 
     @property
     def max_edges(self) -> int:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dagsched_env.generators.family import GraphFamily, workflow
-from dagsched_env.problem.parameters import Range, as_range, check_range, draw_range
+from dagsched_env.problem.parameters import Range, as_range, check_range, checked, draw_range
 from dagsched_env.problem.workflow import Workflow
 
 
@@ -25,13 +25,8 @@ class StencilGenerator(GraphFamily):
         DAGSchedError: an argument is out of its range; the message names it.
     """
 
-    width: Range = 6
-    steps: Range = 6
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_range("width", self.width)
-        check_range("steps", self.steps)
+    width: Range = checked(6, check_range)
+    steps: Range = checked(6, check_range)
 
     @property
     def max_tasks(self) -> int:

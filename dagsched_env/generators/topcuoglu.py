@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dagsched_env.generators.family import MEAN_COST, GraphFamily, complete, random_weights
+from dagsched_env.generators.family import MEAN_COST, GraphFamilyOfSize, complete, random_weights
 from dagsched_env.kernels.arrays import Floats, Ints
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.parameters import (
@@ -18,7 +18,9 @@ from dagsched_env.problem.parameters import (
     as_choices,
     as_range,
     check_choices,
+    check_fields,
     check_range,
+    checked,
     draw_choice,
     draw_range,
 )
@@ -51,20 +53,15 @@ class TopcuogluGenerator:
         DAGSchedError: an argument is out of its range; the message names it.
     """
 
-    n_tasks: Range = (20, 100)
-    n_processors: WholeChoices = (4, 8)
-    shape: Choices = (0.5, 1.0, 2.0)
-    out_degree: Range = (1, 5)
-    ccr: Choices = (0.1, 0.5, 1.0, 5.0, 10.0)
-    beta: Choices = (0.1, 0.25, 0.5, 0.75, 1.0)
+    n_tasks: Range = checked((20, 100), check_range)
+    n_processors: WholeChoices = checked((4, 8), check_choices, at_least=1, whole=True)
+    shape: Choices = checked((0.5, 1.0, 2.0), check_choices, above=0)
+    out_degree: Range = checked((1, 5), check_range)
+    ccr: Choices = checked((0.1, 0.5, 1.0, 5.0, 10.0), check_choices, at_least=0)
+    beta: Choices = checked((0.1, 0.25, 0.5, 0.75, 1.0), check_choices, at_least=0, at_most=2)
 
     def __post_init__(self) -> None:
-        check_range("n_tasks", self.n_tasks)
-        check_range("out_degree", self.out_degree)
-        check_choices("n_processors", self.n_processors, at_least=1, whole=True)
-        check_choices("shape", self.shape, above=0)
-        check_choices("ccr", self.ccr, at_least=0)
-        check_choices("beta", self.beta, at_least=0, at_most=2)
+        check_fields(self)
 
     @property
     def max_tasks(self) -> int:
@@ -99,7 +96,7 @@ class TopcuogluGenerator:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TopcuogluGraphGenerator(GraphFamily):
+class TopcuogluGraphGenerator(GraphFamilyOfSize):
     """The graphs of ``TopcuogluGenerator`` with random weights, on any platform.
 
     Args:
@@ -112,20 +109,8 @@ class TopcuogluGraphGenerator(GraphFamily):
         DAGSchedError: an argument is out of its range; the message names it.
     """
 
-    n_tasks: Range = (20, 100)
-    shape: Choices = (0.5, 1.0, 2.0)
-    out_degree: Range = (1, 5)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_range("n_tasks", self.n_tasks)
-        check_range("out_degree", self.out_degree)
-        check_choices("shape", self.shape, above=0)
-
-    @property
-    def max_tasks(self) -> int:
-        """Largest n."""
-        return as_range(self.n_tasks)[1]
+    shape: Choices = checked((0.5, 1.0, 2.0), check_choices, above=0)
+    out_degree: Range = checked((1, 5), check_range)
 
     @property
     def max_edges(self) -> int:

@@ -14,8 +14,10 @@ from dagsched_env.problem.parameters import (
     as_choices,
     as_range,
     check_choices,
+    check_fields,
     check_number,
     check_range,
+    checked,
     draw_choice,
     draw_range,
 )
@@ -44,17 +46,14 @@ class ToyGenerator:
         DAGSchedError: an argument is out of its range; the message names it.
     """
 
-    n_tasks: Range = 12
-    n_processors: WholeChoices = 3
+    n_tasks: Range = checked(12, check_range)
+    n_processors: WholeChoices = checked(3, check_choices, at_least=1, whole=True)
     optimum: int = 100
-    beta: Choices = 1.0
-    density: Choices = 0.3
+    beta: Choices = checked(1.0, check_choices, at_least=0)
+    density: Choices = checked(0.3, check_choices, at_least=0, at_most=1)
 
     def __post_init__(self) -> None:
-        check_range("n_tasks", self.n_tasks)
-        check_choices("n_processors", self.n_processors, at_least=1, whole=True)
-        check_choices("beta", self.beta, at_least=0)
-        check_choices("density", self.density, at_least=0, at_most=1)
+        check_fields(self)
         if as_range(self.n_tasks)[0] < self.max_processors:
             raise DAGSchedError(f"n_tasks is {self.n_tasks!r}: each processor needs a task")
         check_number("optimum", self.optimum, at_least=self.max_tasks, whole=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dagsched_env.generators.family import GraphFamily, random_weights
-from dagsched_env.problem.parameters import Range, as_range, check_range, draw_range
+from dagsched_env.problem.parameters import Range, as_range, check_range, checked, draw_range
 from dagsched_env.problem.workflow import Workflow
 
 
@@ -23,13 +23,8 @@ class OutTreeGenerator(GraphFamily):
         DAGSchedError: an argument is out of its range; the message names it.
     """
 
-    levels: Range = 4
-    degree: Range = (1, 3)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_range("levels", self.levels)
-        check_range("degree", self.degree)
+    levels: Range = checked(4, check_range)
+    degree: Range = checked((1, 3), check_range)
 
     @property
     def max_tasks(self) -> int:
@@ -43,9 +38,22 @@ class OutTreeGenerator(GraphFamily):
 
     def workflow(self, rng: np.random.Generator) -> Workflow:
         """Draw the task graph alone."""
-        edges = _tree(draw_range(self.levels, rng), self.degree, rng)
+        edges = self._tree(rng)
         n = len(edges) + 1
         return random_weights(n, edges, rng, name=f"out-tree-n{n}")
+
+    def _tree(self, rng: np.random.Generator) -> list[tuple[int, int]]:
+        """Pairs (parent, child), tasks numbered level by level from the root."""
+        edges: list[tuple[int, int]] = []
+        level = range(1)
+        for _ in range(draw_range(self.levels, rng) - 1):
+            first = child = level.stop
+            for parent in level:
+                for _ in range(draw_range(self.degree, rng)):
+                    edges.append((parent, child))
+                    child += 1
+            level = range(first, child)
+        return edges
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,21 +72,7 @@ class InTreeGenerator(OutTreeGenerator):
 
     def workflow(self, rng: np.random.Generator) -> Workflow:
         """Draw the task graph alone."""
-        edges = _tree(draw_range(self.levels, rng), self.degree, rng)
+        edges = self._tree(rng)
         n = len(edges) + 1
         turned = sorted((n - 1 - child, n - 1 - parent) for parent, child in edges)
         return random_weights(n, turned, rng, name=f"in-tree-n{n}")
-
-
-def _tree(levels: int, degree: Range, rng: np.random.Generator) -> list[tuple[int, int]]:
-    """Pairs (parent, child), tasks numbered level by level from the root."""
-    edges: list[tuple[int, int]] = []
-    level = range(1)
-    for _ in range(levels - 1):
-        first = child = level.stop
-        for parent in level:
-            for _ in range(draw_range(degree, rng)):
-                edges.append((parent, child))
-                child += 1
-        level = range(first, child)
-    return edges

@@ -86,15 +86,13 @@ from dagsched_env.io.problems import (
     read_problems,
     reads,
     warn_assumed,
-    warn_doubtful,
     would_read,
 )
 from dagsched_env.io.recognise import check_name
 from dagsched_env.io.source import named
 from dagsched_env.io.spreadsheets import with_quoted_names
 from dagsched_env.io.traces import BUNDLED, bundled
-from dagsched_env.problem.errors import DAGSchedError
-from dagsched_env.problem.expected import expect
+from dagsched_env.problem.errors import DAGSchedError, expect
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.platforms import Platform, RandomPlatform
 from dagsched_env.problem.schedule import Schedule
@@ -247,15 +245,10 @@ def _check_platform(platform: object) -> None:
 
 def _warn_assumed(problems: list[Problem], platform: Equips | None, such_as: str) -> None:
     """Warn the caller of ``load`` or ``load_folder`` of what was left open."""
-    options, remedy = None, ""
-    if platform is None:
-        options, remedy = UNSAID, REMEDY.format(such_as)
-    elif isinstance(platform, MachineOptions):
-        options = platform
+    remedy = REMEDY.format(such_as)
+    if isinstance(platform, MachineOptions):
         remedy = f"say {', '.join(assumed(problems, platform))} in MachineOptions"
-    warn_assumed(problems, options, remedy, stacklevel=3)
-    if options is None and platform is not None:
-        warn_doubtful(problems, platform, stacklevel=3)
+    warn_assumed(problems, platform or UNSAID, remedy, stacklevel=3)
 
 
 def _writer(path: Path, format: str | None) -> Format:

@@ -197,13 +197,7 @@ def graph_attributes(instance: Instance) -> Attributes:
 
 
 def node_attributes(instance: Instance, schedule: Schedule | None, task: int) -> Attributes:
-    """Attributes of a node: the costs of a task, and where and when it runs.
-
-    Args:
-        instance: the problem.
-        schedule: a schedule of it, or None.
-        task: index of the task.
-    """
+    """Attributes of a node: the costs of a task, and where and when it runs in a schedule."""
     attributes = {"comp": _vector_text(instance.comp[task])}
     if schedule is not None:
         attributes["processor"] = instance.processor_names[schedule.processor[task]]

@@ -32,7 +32,12 @@ def dump(instance: Instance, schedule: Schedule | None) -> str:
         raise DAGSchedError("a Chrome trace shows a schedule: pass one")
     if not np.isfinite(schedule.makespan * MICROSECONDS):
         raise DAGSchedError("the times are too large for a trace: choose a larger unit")
-    events = [*_rows(instance), *_slices(instance, schedule), *_arrows(instance, schedule)]
+    title = {"name": "process_name", "ph": "M", "pid": 0, "args": {"name": instance.name or "DAG"}}
+    rows = [
+        {"name": "thread_name", "ph": "M", "pid": 0, "tid": q, "args": {"name": name}}
+        for q, name in enumerate(instance.processor_names)
+    ]
+    events = [title, *rows, *_slices(instance, schedule), *_arrows(instance, schedule)]
     lines = ",\n".join(json.dumps(event, allow_nan=False) for event in events)
     other: dict[str, Any] = {"algorithm": schedule.algorithm, "makespan": schedule.makespan}
     if instance.assumptions:
@@ -41,15 +46,6 @@ def dump(instance: Instance, schedule: Schedule | None) -> str:
         f'{{"displayTimeUnit": "ms", "otherData": {json.dumps(other)}, "traceEvents": [\n'
         f"{lines}\n]}}\n"
     )
-
-
-def _rows(instance: Instance) -> list[dict[str, Any]]:
-    title = {"name": "process_name", "ph": "M", "pid": 0, "args": {"name": instance.name or "DAG"}}
-    rows = [
-        {"name": "thread_name", "ph": "M", "pid": 0, "tid": q, "args": {"name": name}}
-        for q, name in enumerate(instance.processor_names)
-    ]
-    return [title, *rows]
 
 
 def _slices(instance: Instance, schedule: Schedule) -> list[dict[str, Any]]:

@@ -67,14 +67,7 @@ def _check_separator(text: str, name: str) -> None:
 
 
 def positions(names: Iterable[tuple[str, str]]) -> dict[str, int]:
-    """Position of each name.
-
-    Args:
-        names: place of its line, for messages, and name, in order.
-
-    Raises:
-        FormatError: a name is repeated.
-    """
+    """Position of each name; pairs of a line's place, for the FormatError, and a distinct name."""
     index: dict[str, int] = {}
     for where, name in names:
         if name in index:

@@ -87,11 +87,22 @@ def _workflow(path: Path, table: list[Row], name: str | None) -> Workflow:
     runtimes = [amount(cells["time"], f"{where} needs seconds >= 0") for where, cells in tasks]
     beside = edge_table(path)
     if beside is None:
-        edges = _edges_of_tasks(tasks, index)
+        edges = [
+            (_task(name, index, where), index[cells["task"]], 0.0)
+            for where, cells in tasks
+            for name in _names(cells.get("after", ""), index)
+        ]
     elif "after" in tasks[0][1]:
         raise FormatError(f"the edges are in {beside.name} and in a column of tasks: remove one")
     else:
-        edges = _edges(read_file(beside), index)
+        edges = [
+            (
+                _task(cells["source"], index, where),
+                _task(cells["target"], index, where),
+                amount(cells.get("data", "0"), f"{where} needs bytes >= 0"),
+            )
+            for where, cells in records(read_file(beside), EDGE_COLUMNS)
+        ]
     pairs, data, said = added_up(edges, tuple(index))
     return Workflow(
         tasks=tuple(index),
@@ -109,25 +120,6 @@ def edge_table(tasks: Path) -> Path | None:
     return next((p for p in map(tasks.with_name, (own, EDGES)) if p.is_file()), None)
 
 
-def _edges(table: list[Row], index: Mapping[str, int]) -> list[tuple[int, int, float]]:
-    return [
-        (
-            _task(cells["source"], index, where),
-            _task(cells["target"], index, where),
-            amount(cells.get("data", "0"), f"{where} needs bytes >= 0"),
-        )
-        for where, cells in records(table, EDGE_COLUMNS)
-    ]
-
-
-def _edges_of_tasks(tasks: list[Record], index: Mapping[str, int]) -> list[tuple[int, int, float]]:
-    return [
-        (_task(name, index, where), index[cells["task"]], 0.0)
-        for where, cells in tasks
-        for name in _names(cells.get("after", ""), index)
-    ]
-
-
 def _names(cell: str, index: Mapping[str, int]) -> list[str]:
     """Names in a cell: one, which may have spaces in it, or several."""
     parts = [cell] if cell in index else cell.split(";" if ";" in cell else None)
@@ -141,14 +133,9 @@ def _task(name: str, index: Mapping[str, int], where: str) -> int:
 
 
 def records(table: list[Row], columns: Mapping[str, tuple[str, ...]]) -> list[Record]:
-    """The lines below the header.
+    """The lines below the header; a FormatError names a column that is unknown, twice or missing.
 
-    Args:
-        table: with its header.
-        columns: key → names that its column may have; all but the last must be there.
-
-    Raises:
-        FormatError: another column, one twice, or one that is missing.
+    ``columns`` has key → names that its column may have; all but the last must be there.
     """
     (where, header), *rows = table
     keys: list[str] = []

@@ -314,8 +314,5 @@ class _Parser:
 
 def _unquoted(text: str) -> str:
     r"""Text between quotes; only ``\"`` and a backslash before a line break are escapes."""
-    return re.sub(r'\\(\n|["\\])', _unescaped, text[1:-1])
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    return {"\n": "", '"': '"', "\\": "\\\\"}[match[1]]
+    plain = {"\n": "", '"': '"', "\\": "\\\\"}
+    return re.sub(r'\\(\n|["\\])', lambda match: plain[match[1]], text[1:-1])

@@ -1,4 +1,8 @@
-"""Typed access to parsed JSON: every error names the place of the value."""
+"""Typed access to parsed JSON: every error names the place of the value.
+
+``record`` is an object, ``key`` that of a value in it, and ``where`` the place of what is looked
+at, for messages. A key that is missing, or a value of another kind, raises a FormatError.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,16 +12,7 @@ from dagsched_env.problem.errors import FormatError
 
 
 def get(record: dict[str, Any], key: str, where: str) -> Any:
-    """The value of a key that must be there.
-
-    Args:
-        record: the object.
-        key: of the value.
-        where: place of the object, for messages.
-
-    Raises:
-        FormatError: the key is missing.
-    """
+    """The value of a key that must be there."""
     if key not in record:
         raise FormatError(f"{where} has no key {key!r}")
     return record[key]
@@ -31,16 +26,7 @@ def record_of(value: Any, where: str) -> dict[str, Any]:
 
 
 def entries(record: dict[str, Any], key: str, where: str) -> Iterator[dict[str, Any]]:
-    """The entries of a list of objects.
-
-    Args:
-        record: the object.
-        key: of the value.
-        where: place of the object, for messages.
-
-    Raises:
-        FormatError: the key is missing, or its value is not a list of objects.
-    """
+    """The entries of a list of objects."""
     values = get(record, key, where)
     if not isinstance(values, list):
         raise FormatError(f"{where}.{key} is not a list")
@@ -49,16 +35,7 @@ def entries(record: dict[str, Any], key: str, where: str) -> Iterator[dict[str, 
 
 
 def index_of(values: list[dict[str, Any]], where: str, key: str = "id") -> dict[str, int]:
-    """Position of each entry of a list by its name.
-
-    Args:
-        values: the entries.
-        where: place of the list, for messages.
-        key: of the name in an entry.
-
-    Raises:
-        FormatError: a name is missing or repeated.
-    """
+    """Position of each entry of a list by its name, at ``key``; names are distinct."""
     index: dict[str, int] = {}
     for i, value in enumerate(values):
         name = get_text(value, key, f"{where}[{i}]")
@@ -69,16 +46,7 @@ def index_of(values: list[dict[str, Any]], where: str, key: str = "id") -> dict[
 
 
 def get_text(record: dict[str, Any], key: str, where: str) -> str:
-    """Text that must be there and not be empty.
-
-    Args:
-        record: the object.
-        key: of the value.
-        where: place of the object, for messages.
-
-    Raises:
-        FormatError: the key is missing, or its value is empty or not text.
-    """
+    """Text that must be there and not be empty."""
     return _text(get(record, key, where), f"{where}.{key}")
 
 
@@ -90,16 +58,7 @@ def texts(value: Any, where: str) -> list[str]:
 
 
 def get_amount(record: dict[str, Any], key: str, where: str) -> float:
-    """A number between 0 and 1e100 that must be there.
-
-    Args:
-        record: the object.
-        key: of the value.
-        where: place of the object, for messages.
-
-    Raises:
-        FormatError: the key is missing, or its value is no such number.
-    """
+    """A number between 0 and 1e100 that must be there."""
     value, where = get(record, key, where), f"{where}.{key}"
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise FormatError(f"{where} is {type(value).__name__}, not a number")

@@ -45,14 +45,6 @@ class Format:
     schedule: Literal["none", "optional", "needed"] = "none"
 
 
-def _read_wfformat(source: Source) -> Instance | Workflow:
-    return wfformat_dump.embedded(source.json) or wfformat.parse(source.json)
-
-
-def _read_csv(source: Source) -> Instance | Workflow:
-    return csv_workflow.parse(source) or csv_trio.parse(source.path)
-
-
 FORMATS: dict[str, Format] = {
     "chrome_trace": Format(
         title="Chrome trace",
@@ -63,7 +55,7 @@ FORMATS: dict[str, Format] = {
     "csv": Format(
         title="CSV",
         suffixes=(".csv",),
-        read=_read_csv,
+        read=lambda source: csv_workflow.parse(source) or csv_trio.parse(source.path),
         write=csv_trio.dump,
         schedule="optional",
     ),
@@ -115,7 +107,7 @@ FORMATS: dict[str, Format] = {
     "wfformat": Format(
         title="WfFormat",
         suffixes=(".wfformat.json",),
-        read=_read_wfformat,
+        read=lambda source: wfformat_dump.embedded(source.json) or wfformat.parse(source.json),
         write=lambda instance, _: wfformat_dump.dump(instance),
     ),
 }

@@ -127,7 +127,8 @@ def dump(instance: Instance, schedule: Schedule | None = None) -> str:
     for kind, names in (("graph", attributes), ("node", nodes[0]), ("edge", ["data"])):
         for name in names:
             declared = {"id": f"{kind}-{name}", "for": kind, "attr.name": name}
-            SubElement(root, "key", declared, **{"attr.type": _type(name)})
+            kind_of_value = "double" if name in ("data", "start", "finish") else "string"
+            SubElement(root, "key", declared, **{"attr.type": kind_of_value})
     graph = SubElement(root, "graph", edgedefault="directed")
     _add(graph, "graph", attributes)
     for name, values in zip(instance.task_names, nodes, strict=True):
@@ -138,10 +139,6 @@ def dump(instance: Instance, schedule: Schedule | None = None) -> str:
     indent(root)
     header = '<?xml version="1.0" encoding="UTF-8"?>\n'
     return header + tostring(root, encoding="unicode") + "\n"
-
-
-def _type(name: str) -> str:
-    return "double" if name in ("data", "start", "finish") else "string"
 
 
 def _add(element: "Element", kind: str, attributes: Attributes) -> None:

@@ -76,13 +76,8 @@ def from_zero(
 ) -> list[list[Operation]]:
     """The operations of each job, with machines numbered from 0 instead of as in the file.
 
-    Args:
-        jobs: the line of each job, and its operations with the numbers of the file.
-        n_machines: how many machines there are.
-        usual: the number of the first machine, 0 or 1, where the numbers do not tell it.
-
-    Raises:
-        FormatError: a machine is unknown, or listed twice for an operation.
+    ``usual`` is the number of the first machine, 0 or 1, where the numbers do not tell it. A
+    machine that is unknown, or listed twice for an operation, raises a FormatError.
     """
     seen = {q for _, job in jobs for operation in job for q, _ in operation}
     first = 0 if 0 in seen else 1 if n_machines in seen else usual
@@ -100,17 +95,7 @@ def from_zero(
 
 
 def check_no_setups(more: Sequence[Row], n_jobs: int, n_machines: int, n_operations: int) -> None:
-    """Refuse setup times: a matrix for each machine, over pairs of jobs or of operations.
-
-    Args:
-        more: the rows after the jobs.
-        n_jobs: how many jobs there are.
-        n_machines: how many machines.
-        n_operations: how many operations in all jobs.
-
-    Raises:
-        FormatError: the rows are setup times.
-    """
+    """Refuse setup times after the jobs: a matrix for each machine, over jobs or operations."""
     count = sum(len(words) for _, words in more)
     if count and count in (n_machines * n_jobs**2, n_machines * n_operations**2):
         raise FormatError(

@@ -96,7 +96,7 @@ def parse(record: Any) -> Machines:
     speeds = []
     for i, processor in enumerate(processors):
         _check_keys(processor, ("name", "speed"), f"processors[{i}]")
-        speeds.append(_positive(processor, "speed", f"processors[{i}].", 1.0))
+        speeds.append(_number(processor, "speed", f"processors[{i}].", 1.0, least=LEAST))
     p = len(processors)
     links = _objects(record.get("links", []), "links", '{"between": ["A", "B"], "bandwidth": 10}')
     bandwidths = np.full((p, p), _bandwidth(record, "", 1.0))
@@ -206,7 +206,7 @@ def _check_keys(record: dict[str, Any], known: Iterable[str], where: str) -> Non
 def _bandwidth(record: dict[str, Any], place: str, default: float) -> float:
     written = record.get("bandwidth")
     if not isinstance(written, str):
-        return _positive(record, "bandwidth", place, default)
+        return _number(record, "bandwidth", place, default, least=LEAST)
     found = rate.parse(written)
     if found is None:
         raise FormatError(f"{place}bandwidth is {written!r}: {rate.HOW_TO_WRITE}")
@@ -214,10 +214,6 @@ def _bandwidth(record: dict[str, Any], place: str, default: float) -> float:
         wanted = "<= 1e100" if found.value > LARGEST else "> 0"
         raise FormatError(f"{place}bandwidth is {written!r}: write one {wanted}")
     return found.value
-
-
-def _positive(record: dict[str, Any], key: str, place: str, default: float) -> float:
-    return _number(record, key, place, default, least=LEAST)
 
 
 def _number(

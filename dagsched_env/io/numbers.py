@@ -1,4 +1,8 @@
-"""Numbers in text files: read strictly, with their place for messages; written exactly."""
+"""Numbers in text files: read strictly, with their place for messages; written exactly.
+
+``word`` is the text of a number, ``where`` its place in the file, and ``most`` the largest one that
+is read. What is no such number raises a FormatError.
+"""
 
 import math
 import sys
@@ -27,16 +31,7 @@ def lines(text: str) -> list[tuple[int, list[str]]]:
 
 
 def whole(word: str, where: str, *, most: int = 10**15) -> int:
-    """A whole number between 0 and ``most``.
-
-    Args:
-        word: the text.
-        where: its place in the file, for the message.
-        most: the largest value that is read.
-
-    Raises:
-        FormatError: it is no such number.
-    """
+    """A whole number between 0 and ``most``."""
     if not (word.isascii() and word.isdigit()):
         raise FormatError(f"{where}: {_shown(word)} is not a whole number >= 0")
     if len(word) > 100 or int(word) > most:
@@ -45,16 +40,7 @@ def whole(word: str, where: str, *, most: int = 10**15) -> int:
 
 
 def amount(word: str, where: str, *, most: float = LARGEST) -> float:
-    """A time or size between 0 and ``most``.
-
-    Args:
-        word: the text.
-        where: its place in the file, for the message.
-        most: the largest value that is read.
-
-    Raises:
-        FormatError: it is no such number.
-    """
+    """A time or size between 0 and ``most``."""
     value = cost(word, where)
     if value > most:
         raise FormatError(f"{where}: {_shown(word)} is not between 0 and {most:g}")
@@ -62,7 +48,7 @@ def amount(word: str, where: str, *, most: float = LARGEST) -> float:
 
 
 def cost(word: str, where: str) -> float:
-    """A number ≥ 0, or ``inf`` for what is not allowed; raises FormatError."""
+    """A number ≥ 0, or ``inf`` for what is not allowed."""
     try:
         value = float(word) if word.isascii() and "_" not in word else math.nan
     except ValueError:
@@ -80,16 +66,7 @@ def number_text(value: float) -> str:
 
 
 def check_processors(count: int, where: str, *, most: int = MOST_PROCESSORS) -> None:
-    """Check the number of processors of a file.
-
-    Args:
-        count: the number.
-        where: its place in the file, for the message.
-        most: the largest number that is read.
-
-    Raises:
-        FormatError: it is not between 1 and ``most``.
-    """
+    """Refuse a number of processors that is not between 1 and ``most``."""
     if not 1 <= count <= most:
         raise FormatError(f"{where}: {count} processors; between 1 and {most} are read")
 

@@ -6,7 +6,7 @@ import difflib
 import errno
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -18,7 +18,7 @@ from dagsched_env.io.csv_trio import COMPUTATION
 from dagsched_env.io.formats import FORMATS, READABLE, by_suffix
 from dagsched_env.io.machine_file import Machines
 from dagsched_env.io.machine_options import IN_MACHINE_FILE, TO_GIVE_TIMES, MachineOptions
-from dagsched_env.io.recognise import check_name, recognise
+from dagsched_env.io.recognise import check_name, is_schedule, recognise
 from dagsched_env.io.source import Source, named
 from dagsched_env.io.task_times import timed
 from dagsched_env.io.traces import BUNDLED, NAMES, SHIPPED, bundled
@@ -32,7 +32,6 @@ from dagsched_env.problem.errors import (
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.platforms import ccr
 from dagsched_env.problem.platforms.altered import altered
-from dagsched_env.problem.schedule import JSON_FORMAT
 from dagsched_env.problem.workflow import Workflow
 
 DOUBTFUL_CCR = 1000.0
@@ -95,7 +94,8 @@ def read_problem(
         OSError: the file cannot be read.
     """
     content = read(path, format=format)
-    _read_machine_file(platform)
+    if isinstance(platform, MachineOptions):  # what is wrong there is not said of a problem
+        platform.read_files()
     with named(path):
         if isinstance(content, Workflow):
             return _equipped(path, content, platform)
@@ -118,7 +118,8 @@ def read_problems(paths: Iterable[str | PathLike[str]], platform: Equips) -> lis
     """
     times = platform.times if isinstance(platform, MachineOptions) else None
     found = [entry for path in paths for entry in _contents(path, times)]
-    _read_machine_file(platform)
+    if isinstance(platform, MachineOptions):
+        platform.read_files()
     problems = [_put_on(path, content, platform) for path, content in found]
     bare = not problems or any(problem.bare for problem in problems)
     if isinstance(platform, MachineOptions) and not bare:
@@ -190,42 +191,25 @@ def notice(problems: Sequence[Problem]) -> str:
 
 
 def warn_assumed(
-    problems: Sequence[Problem],
-    options: MachineOptions | None,
-    remedy: str = "",
-    *,
-    stacklevel: int = 1,
+    problems: Sequence[Problem], platform: Equips, remedy: str = "", *, stacklevel: int = 1
 ) -> None:
-    """Warn where processors were assumed, and of what files leave out; once for all the problems.
+    """Warn where processors were assumed, of what files leave out, and of doubtful units.
 
     Args:
-        problems: read with these options.
-        options: what was said of the machines; None where the caller has given others.
+        problems: read with this platform.
+        platform: what was said of the machines, or others that the caller has given.
         remedy: what the caller is to write instead, but for a key of the machine file.
         stacklevel: 1 for the caller of this function, 2 for its caller, and so on.
     """
     if text := notice(problems):
         warn(AssumptionWarning(text), stacklevel=stacklevel + 1)
-    if options is not None and (fact := assumption(problems, options)):
-        names = assumed(problems, options)
+    if isinstance(platform, MachineOptions) and (fact := assumption(problems, platform)):
+        names = assumed(problems, platform)
         if names == (IN_MACHINE_FILE,):
             remedy = f"say {IN_MACHINE_FILE}"
         warn(MachinesAssumedWarning(fact, names, remedy), stacklevel=stacklevel + 1)
-    if options is not None:
-        warn_doubtful(problems, options, stacklevel=stacklevel + 1)
-
-
-def warn_doubtful(problems: Sequence[Problem], platform: Equips, *, stacklevel: int = 1) -> None:
-    """Warn of ``doubtful_units``.
-
-    Args:
-        problems: read with this platform.
-        platform: on which they were put.
-        stacklevel: as of ``warn_assumed``.
-    """
-    warning = doubtful_units(problems, platform)
-    if warning is not None:
-        warn(warning, stacklevel=stacklevel + 1)
+    if doubt := doubtful_units(problems, platform):
+        warn(doubt, stacklevel=stacklevel + 1)
 
 
 def doubtful_units(problems: Sequence[Problem], platform: Equips) -> DoubtfulUnitsWarning | None:
@@ -262,12 +246,6 @@ def doubtful_units(problems: Sequence[Problem], platform: Equips) -> DoubtfulUni
 def machine_files(path: str | PathLike[str]) -> list[Path]:
     """The machine files in a folder, sorted; they are no problems."""
     return sorted(entry for entry in Path(path).glob("*.json") if _is_machine_file(entry))
-
-
-def _read_machine_file(platform: Equips) -> None:
-    """And the table of times, so that what is wrong with them is not said of a problem."""
-    if isinstance(platform, MachineOptions):
-        platform.read_files()
 
 
 def _contents(
@@ -323,11 +301,16 @@ def _read_entry(path: Path) -> Instance | Workflow | None:
     promised = by_suffix(path.name)
     if promised is not None and FORMATS[promised].read is None:
         return None
-    if promised == "csv" and not path.is_dir() and not _is_task_table(path):
-        return None
-    if promised == "pegasus" and not _is_pegasus(path):
-        return None
-    if promised == "json" and (_is_machine_file(path) or _is_schedule(path)):
+    # Other tables are parts of a problem or results, other YAML is a catalog or a configuration.
+    if promised == "csv" and not path.is_dir():
+        if not _recognised(path, lambda source: csv_workflow.recognises(source.text)):
+            return None
+    elif promised == "pegasus":
+        if not _recognised(path, lambda source: pegasus.recognises(source.text)):
+            return None
+    elif promised == "json" and (
+        _is_machine_file(path) or _recognised(path, lambda source: is_schedule(source.json))
+    ):
         return None
     try:
         return read(path)
@@ -388,32 +371,13 @@ def _is_csv(path: Path) -> bool:
     return path.is_dir() and (by_suffix(path.name) == "csv" or (path / COMPUTATION).exists())
 
 
-def _is_task_table(path: Path) -> bool:
-    """Other tables are no problems, but parts of one, or results."""
+def _recognised(path: Path, recognises: Callable[[Source], bool]) -> bool:
+    """Whether a file can be read, and its content is recognised."""
     try:
-        return csv_workflow.recognises(Source(path).text)
+        return recognises(Source(path))
     except (FormatError, OSError):
         return False
-
-
-def _is_pegasus(path: Path) -> bool:
-    """Other YAML is no problem, but a catalog, or the configuration of something."""
-    try:
-        return pegasus.recognises(Source(path).text)
-    except (FormatError, OSError):
-        return False
-
-
-def _is_schedule(path: Path) -> bool:
-    try:
-        record = Source(path).json
-    except (FormatError, OSError):
-        return False
-    return isinstance(record, dict) and record.get("format") == JSON_FORMAT
 
 
 def _is_machine_file(path: Path) -> bool:
-    try:
-        return machine_file.recognises(Source(path).json)
-    except (FormatError, OSError):
-        return False
+    return _recognised(path, lambda source: machine_file.recognises(source.json))

@@ -1,6 +1,7 @@
 """The format of a file: by its suffix where this is unique, otherwise by its content."""
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 from dagsched_env.io import csv_workflow, fjsp, machine_file, own_json, pegasus, wfformat
 from dagsched_env.io.dot_syntax import starts_like_dot
@@ -58,6 +59,11 @@ def check_name(name: str, fitting: Collection[str]) -> None:
         raise DAGSchedError(f"no format {name!r}: there are {', '.join(fitting)}")
 
 
+def is_schedule(record: Any) -> bool:
+    """Whether parsed JSON claims to be a schedule."""
+    return isinstance(record, dict) and record.get("format") == SCHEDULE
+
+
 def _json(source: Source) -> str:
     if own_json.recognises(source.json):
         return "json"
@@ -67,7 +73,7 @@ def _json(source: Source) -> str:
         raise FormatError(
             "a machine file is no problem: pass it with --machines, or load_machines in Python"
         )
-    if isinstance(source.json, dict) and source.json.get("format") == SCHEDULE:
+    if is_schedule(source.json):
         raise FormatError("a schedule is no problem: name the problem first, then its schedule")
     raise FormatError(
         'unknown format: the top level needs "format": "dagsched-instance", or "workflow" of a '

@@ -41,7 +41,10 @@ def parse(text: str, *, name: str | None = None) -> Workflow:
         )
     parsed = [_task(words, f"line {line}", i, len(rows)) for i, (line, words) in enumerate(rows)]
     runtimes = np.array([time for time, _ in parsed], dtype=np.float64)
-    if len(rows) == announced and _is_entry(parsed) and runtimes[-1] > 0:
+    (first, of_first), *others = parsed
+    # The first task is a dummy from which all others come, and the last one is none.
+    entry = first == 0 and not of_first and bool(others) and all(parents for _, parents in others)
+    if len(rows) == announced and entry and runtimes[-1] > 0:
         raise FormatError(
             f"the file seems to end early: task 0 is a dummy, and {announced} tasks with two "
             f"dummies take {announced + 2} lines, of which {len(rows)} are there: add the others, "
@@ -57,12 +60,6 @@ def parse(text: str, *, name: str | None = None) -> Workflow:
         name=name,
         says_data=False,
     )
-
-
-def _is_entry(parsed: list[tuple[float, list[int]]]) -> bool:
-    """Whether the first task is a dummy from which all others come."""
-    (time, parents), *others = parsed
-    return time == 0 and not parents and bool(others) and all(p for _, p in others)
 
 
 def _task(words: list[str], where: str, number: int, n: int) -> tuple[float, list[int]]:

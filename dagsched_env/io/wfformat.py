@@ -12,7 +12,7 @@ import numpy as np
 
 from dagsched_env.io.fields import entries, get, get_amount, index_of, record_of, texts
 from dagsched_env.io.transfers import transfers
-from dagsched_env.io.wfformat_14 import parse_14
+from dagsched_env.io.wfformat_14 import RELATIVES, declared_edges, parse_14
 from dagsched_env.kernels.arrays import Floats
 from dagsched_env.problem.errors import FormatError
 from dagsched_env.problem.workflow import Workflow
@@ -67,20 +67,12 @@ def _parse_15(workflow: dict[str, Any], name: str | None) -> Workflow:
 
 def _edges(tasks: list[dict[str, Any]], index: dict[str, int], where: str) -> list[tuple[int, int]]:
     """All edges that parents or children declare, in the order of their first mention."""
-    if len(tasks) > 1 and not any("parents" in task or "children" in task for task in tasks):
+    if len(tasks) > 1 and not any(key in task for task in tasks for key in RELATIVES):
         raise FormatError(
             f"no entry of {where} has a key 'parents' or 'children': add them, with [] where there "
             "are none"
         )
-    edges: dict[tuple[int, int], None] = {}
-    for i, task in enumerate(tasks):
-        for key in ("parents", "children"):
-            place = f"{where}[{i}].{key}"
-            for other in texts(task.get(key, []), place):
-                if other not in index:
-                    raise FormatError(f"{place} names {other!r}, which is not a task")
-                edges[(index[other], i) if key == "parents" else (i, index[other])] = None
-    return list(edges)
+    return list(declared_edges(tasks, index, where))
 
 
 def _runtimes(workflow: dict[str, Any], index: dict[str, int]) -> list[float]:

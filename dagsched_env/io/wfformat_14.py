@@ -83,14 +83,7 @@ def _edges(
     """Declared parents and children; for a task without parents, the writers of its files."""
     known = {str(task["id"]): i for i, task in reversed(list(enumerate(tasks))) if "id" in task}
     known.update(index)
-    edges: dict[tuple[int, int], None] = {}
-    for i, task in enumerate(tasks):
-        for key in RELATIVES:
-            place = f"{WHERE}[{i}].{key}"
-            for other in texts(task.get(key, []), place):
-                if other not in known:
-                    raise FormatError(f"{place} names {other!r}, which is not a task")
-                edges[(known[other], i) if key == "parents" else (i, known[other])] = None
+    edges = declared_edges(tasks, known, WHERE)
     writer = {file: u for u in reversed(range(len(tasks))) for file in written[u]}
     orphans = set(range(len(tasks))) - {v for _, v in edges}
     for v in sorted(orphans):
@@ -98,3 +91,27 @@ def _edges(
             if writer.get(file, v) != v:
                 edges[(writer[file], v)] = None
     return list(edges)
+
+
+def declared_edges(
+    tasks: list[dict[str, Any]], index: dict[str, int], where: str
+) -> dict[tuple[int, int], None]:
+    """The edges that parents or children declare, in the order of their first mention.
+
+    Args:
+        tasks: entries of the list at ``where``.
+        index: names that tasks are called by → their positions.
+        where: place of the list, for messages.
+
+    Raises:
+        FormatError: a name is unknown, or a list is none of texts.
+    """
+    edges: dict[tuple[int, int], None] = {}
+    for i, task in enumerate(tasks):
+        for key in RELATIVES:
+            place = f"{where}[{i}].{key}"
+            for other in texts(task.get(key, []), place):
+                if other not in index:
+                    raise FormatError(f"{place} names {other!r}, which is not a task")
+                edges[(index[other], i) if key == "parents" else (i, index[other])] = None
+    return edges

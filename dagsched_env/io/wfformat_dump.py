@@ -71,7 +71,12 @@ def _workflow(instance: Instance) -> dict[str, Any]:
         tasks[v]["parents"].append(ids[u])
         tasks[u]["outputFiles"].append(f"e{e}")
         tasks[v]["inputFiles"].append(f"e{e}")
-        files.append({"id": f"e{e}", "sizeInBytes": _whole_if_whole(float(amount))})
+        files.append(
+            {
+                "id": f"e{e}",
+                "sizeInBytes": int(amount) if float(amount).is_integer() else float(amount),
+            }
+        )
     runtimes = instance.arrays.mean_comp.tolist()
     return {
         "specification": {"tasks": tasks, "files": files},
@@ -84,7 +89,3 @@ def _workflow(instance: Instance) -> dict[str, Any]:
             ],
         },
     }
-
-
-def _whole_if_whole(value: float) -> int | float:
-    return int(value) if value.is_integer() else value

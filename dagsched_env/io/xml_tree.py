@@ -20,16 +20,7 @@ def children(element: "Element", tag: str) -> Iterator["Element"]:
 
 
 def attribute(element: "Element", name: str, where: str) -> str:
-    """An attribute that must be there and not be empty.
-
-    Args:
-        element: an XML element.
-        name: of the attribute.
-        where: place of the element, for the message.
-
-    Raises:
-        FormatError: the attribute is missing or empty.
-    """
+    """An attribute; a FormatError names the place ``where`` if it is missing or empty."""
     value = element.get(name)
     if not value:
         raise FormatError(f"{where} has no attribute {name!r}")

@@ -6,8 +6,7 @@ In reading order:
 - ``colours``: the colours of tasks;
 - ``canvas``: what all matplotlib pictures share;
 - ``gantt``: Gantt charts as pictures;
-- ``page``: what all HTML pages share;
-- ``tables``: HTML tables that can be sorted;
+- ``page``: what all HTML pages share, and tables that can be sorted;
 - ``interactive``: a Gantt chart with its script, on a page of its own or on another;
 - ``inline``: a Gantt chart as an element of any HTML page;
 - ``notebook``: what a notebook shows of a problem, a schedule or a solution;
@@ -24,8 +23,7 @@ from dagsched_env.pictures.gantt import gantt_figure, rgb_array, save_gantt
 from dagsched_env.pictures.inline import gantt_legend, gantt_svg
 from dagsched_env.pictures.interactive import gantt_page, save_page
 from dagsched_env.pictures.notebook import instance_html, schedule_html
-from dagsched_env.problem.errors import DAGSchedError
-from dagsched_env.problem.expected import expect
+from dagsched_env.problem.errors import DAGSchedError, expect
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 

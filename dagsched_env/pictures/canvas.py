@@ -10,6 +10,7 @@ from dagsched_env.pictures.labels import UNPRINTABLE, elide, printable
 from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 SUFFIXES = (".png", ".svg", ".pdf")
@@ -54,6 +55,16 @@ def drawable(text: str, length: int) -> str:
     return "".join(
         c if font.get_char_index(ord(c)) else UNPRINTABLE for c in printable(elide(text, length))
     )
+
+
+def dress(axes: "Axes", title: str) -> None:
+    """Numbers, grid and title in the style of all pictures; no frame."""
+    axes.tick_params(length=0, labelsize=9, labelcolor=INK)
+    axes.grid(axis="x", color=GRID, linewidth=0.8, zorder=0.5)
+    axes.set_axisbelow(True)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    axes.set_title(title, loc="left", color=INK, fontsize=11, fontweight="bold", parse_math=False)
 
 
 def text_width(text: str, points: float) -> float:

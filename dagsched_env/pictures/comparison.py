@@ -8,12 +8,12 @@ import numpy as np
 
 from dagsched_env.pictures.canvas import (
     ACCENT,
-    GRID,
     INK,
     LANE,
     PAPER,
     QUIET,
     drawable,
+    dress,
     new_figure,
     save_figure,
 )
@@ -74,19 +74,7 @@ def comparison_figure(
         fontsize=9,
         parse_math=False,
     )
-    axes.tick_params(length=0, labelsize=9, labelcolor=INK)
-    axes.grid(axis="x", color=GRID, linewidth=0.8)
-    axes.set_axisbelow(True)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
-    axes.set_title(
-        drawable(title, TITLE_LENGTH),
-        loc="left",
-        color=INK,
-        fontsize=11,
-        fontweight="bold",
-        parse_math=False,
-    )
+    dress(axes, drawable(title, TITLE_LENGTH))
     return figure
 
 

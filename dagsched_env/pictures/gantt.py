@@ -10,13 +10,12 @@ import numpy.typing as npt
 
 from dagsched_env.pictures.canvas import (
     ACCENT,
-    GRID,
-    INK,
     LANE,
     PAPER,
     QUIET,
     SCREEN_DPI,
     drawable,
+    dress,
     new_figure,
     require_matplotlib,
     save_figure,
@@ -236,7 +235,7 @@ def require_fit(schedule: Schedule, instance: Instance) -> None:
 
 
 def _draw_frame(axes: "Axes", chart: _Chart) -> None:
-    """Lanes, axes, grid and the line at the makespan."""
+    """Lanes, axes and the line at the makespan."""
     rows = len(chart.row_names)
     axes.set_xlim(0.0, chart.horizon * 1.015)
     axes.set_ylim(rows - 0.45, -0.55)
@@ -246,18 +245,12 @@ def _draw_frame(axes: "Axes", chart: _Chart) -> None:
     shown = range(0, rows, step)
     labels = [chart.row_names[row] for row in shown]
     axes.set_yticks(list(shown), labels, parse_math=False)
-    axes.tick_params(length=0, labelsize=9, labelcolor=INK)
-    axes.tick_params(axis="x", labelcolor=QUIET)
-    axes.grid(axis="x", color=GRID, linewidth=0.8, zorder=0.5)
-    axes.set_axisbelow(True)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
     if chart.tasks.size:
         axes.axvline(chart.makespan, color=ACCENT, linewidth=1.3, zorder=4)
 
 
 def _draw_title(axes: "Axes", chart: _Chart, schedule: Schedule, instance: Instance | None) -> None:
-    """Name and algorithm on the left, figures on the right."""
+    """Grid; name and algorithm on the left, figures on the right."""
     name = instance.name if instance is not None else None
     parts = [elide(part, TITLE_LENGTH) for part in (name, schedule.algorithm) if part]
     placed, n = chart.tasks.size, schedule.processor.shape[0]
@@ -266,14 +259,8 @@ def _draw_title(axes: "Axes", chart: _Chart, schedule: Schedule, instance: Insta
         figures = f"{placed} of {n} tasks placed · makespan so far {chart.makespan:g}"
     elif instance is not None:
         figures += f" · SLR {schedule.slr(instance):.3f}"
-    axes.set_title(
-        drawable(" · ".join(parts), TITLE_LENGTH),
-        loc="left",
-        color=INK,
-        fontsize=11,
-        fontweight="bold",
-        parse_math=False,
-    )
+    dress(axes, drawable(" · ".join(parts), TITLE_LENGTH))
+    axes.tick_params(axis="x", labelcolor=QUIET)
     axes.set_title(figures, loc="right", color=ACCENT, fontsize=10)
 
 

@@ -1,4 +1,8 @@
-"""A Gantt chart for a page, drawn by its script: zoom, details on hover, critical path."""
+"""A Gantt chart for a page, drawn by its script: zoom, details on hover, critical path.
+
+``gantt.html`` is the inside of an element of class ``gantt``, ``gantt.css`` its style; ``gantt.js``
+defines ``ganttChart``, of which ``ganttChart(element).show(data)`` draws it.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,9 +42,9 @@ def gantt_page(schedule: Schedule | Sequence[Schedule], instance: Instance) -> s
     data["schedules"] = shown = [schedule_data(each, instance) for each in schedules]
     return document(
         str(shown[0]["title"]),
-        [f'<div class="gantt page">\n{chart_element()}</div>', embed("data", data)],
-        styles=[asset("page.css"), chart_style()],
-        scripts=[chart_script(), asset("gantt_page.js")],
+        [f'<div class="gantt page">\n{asset("gantt.html")}</div>', embed("data", data)],
+        styles=[asset("page.css"), asset("gantt.css")],
+        scripts=[asset("gantt.js"), asset("gantt_page.js")],
     )
 
 
@@ -61,21 +65,6 @@ def save_page(
     """
     write_text(path, gantt_page(schedule, instance))
     return Path(path)
-
-
-def chart_element() -> str:
-    """The inside of an element of class ``gantt``; ``ganttChart(element).show(data)`` draws it."""
-    return asset("gantt.html")
-
-
-def chart_style() -> str:
-    """The style sheet of ``chart_element``."""
-    return asset("gantt.css")
-
-
-def chart_script() -> str:
-    """The script that defines ``ganttChart``."""
-    return asset("gantt.js")
 
 
 def problem_data(instance: Instance) -> dict[str, object]:

@@ -1,9 +1,10 @@
-"""Self-contained HTML pages: style, scripts and data are inside, nothing is fetched."""
+"""Self-contained HTML pages, and tables that can be sorted; nothing is fetched."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from importlib.resources import files
+from typing import NamedTuple
 
 from dagsched_env.pictures.labels import printable
 
@@ -50,3 +51,53 @@ def embed(identifier: str, data: object) -> str:
 def asset(name: str) -> str:
     """A style sheet, script or part of a page that comes with the package."""
     return (files("dagsched_env") / "data" / name).read_text(encoding="utf-8")
+
+
+class Cell(NamedTuple):
+    """A cell of a table."""
+
+    html: str
+    value: float | None = None
+    """By what it is sorted, in place of its text."""
+    best: bool = False
+    """Whether it is marked as the best of its kind."""
+
+
+def sortable_table(
+    headings: Sequence[str],
+    rows: Iterable[Iterable[Cell | str]],
+    *,
+    kind: str = "numbers",
+    best: Iterable[int] = (),
+) -> Iterator[str]:
+    """The lines of a table that a click on a head sorts; the page needs the script ``sorting()``.
+
+    Args:
+        headings: plain text of each column.
+        rows: cells; a ``str`` is plain text. Numbers are sorted as numbers, other text by its
+            letters; a dash or nothing comes last.
+        kind: class of the table: ``numbers`` aligns all columns but the first to the right.
+        best: positions of the rows that are marked.
+    """
+    marked = set(best)
+    head = "".join(
+        f'<th scope="col"><button type="button">{plain(text)}</button></th>' for text in headings
+    )
+    yield f'<div class="wide"><table class="sortable {kind}">\n<thead><tr>{head}</tr></thead>'
+    yield "<tbody>"
+    for i, row in enumerate(rows):
+        yield ('<tr class="best">' if i in marked else "<tr>") + "".join(map(_cell, row)) + "</tr>"
+    yield "</tbody></table></div>"
+
+
+def sorting() -> str:
+    """The script that makes the tables of a page sortable."""
+    return asset("tables.js")
+
+
+def _cell(cell: Cell | str) -> str:
+    if isinstance(cell, str):
+        return f"<td>{plain(cell)}</td>"
+    value = "" if cell.value is None else f' data-value="{json.dumps(cell.value)}"'
+    mark = ' class="best"' if cell.best else ""
+    return f"<td{mark}{value}>{cell.html}</td>"

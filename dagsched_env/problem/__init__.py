@@ -3,7 +3,7 @@
 In reading order:
 
 - ``drawing``: who draws a schedule
-- ``errors``, ``expected``: the exceptions; arguments of another kind
+- ``errors``: the exceptions; arguments of another kind
 - ``kinds``: kinds of tasks, from their names
 - ``parameters``: what families and platforms draw for each instance
 - ``workflow``: a task graph without processors

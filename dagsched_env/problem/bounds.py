@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dagsched_env.kernels.arrays import Floats, InstanceArrays
+from dagsched_env.kernels.arrays import Floats
 from dagsched_env.kernels.graph import bounds
 from dagsched_env.problem.instance import Instance
 
@@ -75,13 +75,9 @@ def heads(instance: Instance) -> Floats:
 def tails(instance: Instance) -> Floats:
     """``[n, p]`` lower bound on the time from the finish of task t on processor q to the end of the
     schedule; inf where ineligible."""
-    return bounds.heads(_reversed(instance.arrays))
-
-
-def _reversed(g: InstanceArrays) -> InstanceArrays:
-    """The same problem with time running backwards."""
+    g = instance.arrays
     topo = np.ascontiguousarray(g.topo[::-1])
-    return g._replace(
+    backwards = g._replace(  # the same problem with time running backwards
         succ_ptr=g.pred_ptr,
         succ_task=g.pred_task,
         succ_data=g.pred_data,
@@ -93,6 +89,7 @@ def _reversed(g: InstanceArrays) -> InstanceArrays:
         latency=np.ascontiguousarray(g.latency.T),
         inv_bandwidth=np.ascontiguousarray(g.inv_bandwidth.T),
     )
+    return bounds.heads(backwards)
 
 
 def _weights(instance: Instance) -> list[Floats]:

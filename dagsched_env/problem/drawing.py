@@ -13,13 +13,7 @@ class Renderer(Protocol):
     """What ``Schedule.plot`` and notebooks call."""
 
     def save(self, schedule: Any, path: str | Path, instance: Any = None) -> Path:
-        """Write a chart.
-
-        Args:
-            schedule: a ``Schedule``.
-            path: the file, whose suffix says what kind of chart.
-            instance: its ``Instance``, or None.
-        """
+        """Write a chart of a ``Schedule``, of the kind that the suffix says."""
         ...
 
     def instance_html(self, instance: Any) -> str:

@@ -1,5 +1,7 @@
 """Errors and warnings of the package; every message names the place and a remedy."""
 
+from typing import Any
+
 __all__ = [
     "AssumptionWarning",
     "DAGSchedError",
@@ -66,3 +68,19 @@ class DoubtfulUnitsWarning(MachinesAssumedWarning):
 
     Its ``assumed`` are what to say instead: ``bandwidth 1Gbit/s``, ``ccr 1``.
     """
+
+
+def expect(name: str, value: Any, kind: type | tuple[type, ...], call: str) -> None:
+    """Refuse an argument of another kind, and show how the call is written.
+
+    Args:
+        name: of the argument.
+        value: what was given.
+        kind: what it has to be.
+        call: the right call, as in ``plot("gantt.png", instance)``.
+
+    Raises:
+        DAGSchedError: the message names the argument, its type and the call.
+    """
+    if not isinstance(value, kind):
+        raise DAGSchedError(f"{name} is of type {type(value).__name__}: write {call}")

@@ -166,7 +166,7 @@ class Instance:
         return drawing.load_renderer().instance_html(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Instance._from_dict, (self._as_dict(),)
+        return Instance._from_dict, (self.arguments(),)
 
     # -- conversions -----------------------------------------------------------------------------
 
@@ -184,17 +184,23 @@ class Instance:
             task_names: n distinct names.
             processor_names: p distinct names.
         """
-        return Instance(
-            self.comp,
-            self.edges,
-            self.data,
-            inv_bandwidth=self.inv_bandwidth,
-            latency=self.latency,
-            task_names=self.task_names if task_names is None else task_names,
-            processor_names=self.processor_names if processor_names is None else processor_names,
-            name=self.name if name is None else name,
-            assumptions=self.assumptions,
-        )
+        names = {"name": name, "task_names": task_names, "processor_names": processor_names}
+        given = {key: value for key, value in names.items() if value is not None}
+        return Instance(**self.arguments() | given)
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments by which this instance is made again, by name."""
+        return {
+            "name": self.name,
+            "comp": self.comp,
+            "edges": self.edges,
+            "data": self.data,
+            "inv_bandwidth": self.inv_bandwidth,
+            "latency": self.latency,
+            "task_names": self.task_names,
+            "processor_names": self.processor_names,
+            "assumptions": self.assumptions,
+        }
 
     @classmethod
     def from_networkx(
@@ -258,7 +264,7 @@ class Instance:
         """Own JSON format; infinite costs are written as null, assumptions where there are some."""
         record = {
             key: value.tolist() if isinstance(value, np.ndarray) else value
-            for key, value in self._as_dict().items()
+            for key, value in self.arguments().items()
         }
         comp = self.comp.astype(object)
         comp[np.isinf(self.comp)] = None
@@ -306,19 +312,6 @@ class Instance:
     def _numbers(self) -> tuple[npt.NDArray[Any], ...]:
         return self.comp, self.edges, self.data, self.inv_bandwidth, self.latency
 
-    def _as_dict(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "comp": self.comp,
-            "edges": self.edges,
-            "data": self.data,
-            "inv_bandwidth": self.inv_bandwidth,
-            "latency": self.latency,
-            "task_names": self.task_names,
-            "processor_names": self.processor_names,
-            "assumptions": self.assumptions,
-        }
-
     @classmethod
     def _from_dict(cls, record: dict[str, Any]) -> "Instance":
         optional = ("inv_bandwidth", "latency", "task_names", "processor_names", "name")
@@ -332,10 +325,9 @@ class Instance:
         pred_ptr, pred_task, pred_data = compress(n, targets, sources, self.data)
         topo = topological_order(succ_ptr, succ_task, pred_ptr)
         if topo.shape[0] < n:
-            cycle = [_shown(t, self.task_names) for t in _find_cycle(self.edges)]
-            raise InvalidInstanceError(
-                "the tasks form a cycle: " + " -> ".join(cycle) + "; remove one edge"
-            )
+            cycle = [u for u, _ in nx.find_cycle(nx.DiGraph(self.edges.tolist()))]
+            shown = " -> ".join(_shown(t, self.task_names) for t in [*cycle, cycle[0]])
+            raise InvalidInstanceError(f"the tasks form a cycle: {shown}; remove one edge")
         position = np.empty(n, dtype=np.int64)
         position[topo] = np.arange(n)
         _check_magnitude(self)
@@ -507,8 +499,3 @@ def _check_magnitude(instance: Instance) -> None:
         delays = instance.n_edges * instance.latency.max()
         if not work + transfers + delays < np.finfo(np.float64).max / HEADROOM:
             raise InvalidInstanceError("the costs overflow when added up: choose a larger unit")
-
-
-def _find_cycle(edges: Ints) -> list[int]:
-    cycle = nx.find_cycle(nx.DiGraph(edges.tolist()))
-    return [u for u, _ in cycle] + [cycle[0][0]]

@@ -27,7 +27,10 @@ def task_kinds(names: Sequence[str]) -> tuple[str, ...] | None:
     Args:
         names: of the tasks; any text.
     """
-    without_numbers = [_without_numbers(name[:MAX_LENGTH]) for name in names]
+    without_numbers = [
+        OUTER_SEPARATORS.sub("", SEPARATORS.sub(r"\1", NUMBER.sub("", name[:MAX_LENGTH])))
+        for name in names
+    ]
     without_last = [LAST_NUMBER.sub("", kind) for kind in without_numbers]
     for kinds in (without_numbers, without_last):
         counts = Counter(kinds)
@@ -35,7 +38,3 @@ def task_kinds(names: Sequence[str]) -> tuple[str, ...] | None:
         if 2 <= len(counts) < len(names) <= 2 * frequent:
             return tuple(kinds)
     return None
-
-
-def _without_numbers(name: str) -> str:
-    return OUTER_SEPARATORS.sub("", SEPARATORS.sub(r"\1", NUMBER.sub("", name)))

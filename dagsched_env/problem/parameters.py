@@ -1,6 +1,9 @@
 """Parameters of a family, drawn for each instance: one value, an inclusive range, or choices."""
 
+import dataclasses
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +18,9 @@ Choices = float | tuple[float, ...]
 
 WholeChoices = int | tuple[int, ...]
 """A whole number, or a tuple of whole numbers; one of them is drawn uniformly."""
+
+CHECK = "check"
+"""Key of the range of a field in its metadata."""
 
 
 def as_range(value: Range) -> tuple[int, int]:
@@ -39,17 +45,30 @@ def draw_choice(value: Choices, rng: np.random.Generator) -> float:
     return choices[int(rng.integers(len(choices)))]
 
 
-def check_range(name: str, value: Any, *, least: int = 1) -> None:
-    """Refuse anything but a whole number or (low, high) with ``least`` ≤ low ≤ high.
+def checked(default: Any, check: Callable[..., None], **limits: Any) -> Any:
+    """A field of a dataclass with its default, and its range for ``check_fields``.
 
     Args:
-        name: of the argument, for the message.
-        value: the argument.
-        least: the smallest number that is allowed.
-
-    Raises:
-        DAGSchedError: the message names the argument.
+        default: of the field.
+        check: one of the functions below.
+        limits: its arguments besides the name of the field and its value.
     """
+    return dataclasses.field(default=default, metadata={CHECK: partial(check, **limits)})
+
+
+def check_fields(record: Any) -> None:
+    """Check all fields of a dataclass that are ``checked``; raises the error of the first one."""
+    for field in dataclasses.fields(record):
+        if CHECK in field.metadata:
+            field.metadata[CHECK](field.name, getattr(record, field.name))
+
+
+# The functions below take the name of an argument, for the message, and its value, and raise a
+# DAGSchedError that names it unless it is what they say.
+
+
+def check_range(name: str, value: Any, *, least: int = 1) -> None:
+    """A whole number, or (low, high) with ``least`` ≤ low ≤ high."""
     bounds = value if isinstance(value, tuple) else (value, value)
     if len(bounds) != 2 or not all(_is_number(bound, whole=True) for bound in bounds):
         raise DAGSchedError(f"{name} is {value!r}: give a whole number or a tuple (low, high)")
@@ -66,19 +85,7 @@ def check_choices(
     at_most: float = math.inf,
     whole: bool = False,
 ) -> None:
-    """Refuse anything but a finite number, or a tuple of them, within the limits.
-
-    Args:
-        name: of the argument, for the message.
-        value: the argument.
-        at_least: inclusive lower limit.
-        above: exclusive lower limit.
-        at_most: inclusive upper limit.
-        whole: only whole numbers are allowed.
-
-    Raises:
-        DAGSchedError: the message names the argument.
-    """
+    """A finite number, or a tuple of them, within the limits; ``whole`` allows whole ones only."""
     choices = value if isinstance(value, tuple) else (value,)
     kind = "whole number" if whole else "finite number"
     if not choices or not all(_is_number(choice, whole=whole) for choice in choices):
@@ -90,44 +97,15 @@ def check_choices(
             raise DAGSchedError(f"{name} has {choice!r}: it needs to be {' and '.join(limits)}")
 
 
-def check_number(
-    name: str,
-    value: Any,
-    *,
-    at_least: float = -math.inf,
-    above: float = -math.inf,
-    at_most: float = math.inf,
-    whole: bool = False,
-) -> None:
-    """Refuse anything but one finite number within the limits.
-
-    Args:
-        name: of the argument, for the message.
-        value: the argument.
-        at_least: inclusive lower limit.
-        above: exclusive lower limit.
-        at_most: inclusive upper limit.
-        whole: only a whole number is allowed.
-
-    Raises:
-        DAGSchedError: the message names the argument.
-    """
+def check_number(name: str, value: Any, **limits: Any) -> None:
+    """One finite number within the limits of ``check_choices``."""
     if isinstance(value, tuple):
         raise DAGSchedError(f"{name} is {value!r}: give one number")
-    check_choices(name, value, at_least=at_least, above=above, at_most=at_most, whole=whole)
+    check_choices(name, value, **limits)
 
 
 def check_interval(name: str, value: Any, *, above: float = -math.inf) -> None:
-    """Refuse anything but a tuple (low, high) of finite numbers with low ≤ high.
-
-    Args:
-        name: of the argument, for the message.
-        value: the argument.
-        above: exclusive lower limit of both numbers.
-
-    Raises:
-        DAGSchedError: the message names the argument.
-    """
+    """A tuple (low, high) of finite numbers > ``above`` with low ≤ high."""
     if not (isinstance(value, tuple) and len(value) == 2):
         raise DAGSchedError(f"{name} is {value!r}: give a tuple (low, high)")
     check_choices(name, value, above=above)

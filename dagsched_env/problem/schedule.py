@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dagsched_env.problem import drawing
-from dagsched_env.problem.errors import FormatError, InvalidScheduleError
-from dagsched_env.problem.expected import expect
+from dagsched_env.problem.errors import FormatError, InvalidScheduleError, expect
 from dagsched_env.problem.instance import Instance
 
 __all__ = ["Schedule"]

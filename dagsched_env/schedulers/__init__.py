@@ -9,42 +9,35 @@ Modules in reading order; those that search come last:
 
 - ``heft``: HEFT, with mean, best, worst or median ranks;
 - ``cpop``: CPOP: the critical path on one processor;
-- ``peft``: PEFT: optimistic cost table;
+- ``peft``: PEFT, PPTS and IPEFT: tables of costs to go;
 - ``lookahead_heft``: HEFT that looks at the children of each task;
-- ``ipeft``: IPEFT: PEFT with critical successors;
-- ``ppts``: PPTS: predict cost matrix;
-- ``mcp``: MCP: tasks by latest start time;
-- ``hlfet``: HLFET: tasks by static level;
-- ``hcpt``: HCPT: critical parent trees;
-- ``pets``: PETS: tasks level by level;
-- ``dls``: DLS: dynamic levels of ready pairs;
-- ``etf``: ETF: the earliest start goes first;
-- ``bil``: BIL: best imaginary level;
+- ``static_orders``: MCP, HLFET, HCPT, PETS: by latest start time, static level, critical parent
+  trees, level by level;
+- ``dynamic``: DLS, ETF, BIL: ready pairs by dynamic level, earliest start, best imaginary level;
 - ``dsc``: DSC: clusters, mapped onto processors;
 - ``mapping``: Min-Min, Max-Min, Duplex, Sufferage, MCT, MET, OLB, and the two simplest: topological
   order with earliest finish times, and all tasks on one processor;
-- ``portfolio``: ``CONSTRUCTIVE``, all of the above by name, and the best schedule of them;
 - ``random_order``: uniformly random legal placements, the control;
 - ``anytime``: budget, incumbent and trace of the searches;
 - ``noisy_heft``: the best of many HEFT schedules with noise on the ranks;
-- ``estimates``: ranks and costs to go that learn from schedules;
 - ``iterated_lists``: list schedules that learn from each other;
 - ``simulated_annealing``: simulated annealing, with one chain or several;
 - ``hill_climbing``: descents with restarts;
 - ``genetic``: a genetic algorithm.
 """
 
-from dagsched_env.schedulers.bil import bil
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.cpop import cpop
-from dagsched_env.schedulers.dls import dls
 from dagsched_env.schedulers.dsc import dsc
-from dagsched_env.schedulers.etf import etf
+from dagsched_env.schedulers.dynamic import bil, dls, etf
 from dagsched_env.schedulers.genetic import genetic
-from dagsched_env.schedulers.hcpt import hcpt
 from dagsched_env.schedulers.heft import heft
 from dagsched_env.schedulers.hill_climbing import hill_climbing
-from dagsched_env.schedulers.hlfet import hlfet
-from dagsched_env.schedulers.ipeft import ipeft
 from dagsched_env.schedulers.iterated_lists import iterated_lists
 from dagsched_env.schedulers.lookahead_heft import lookahead_heft
 from dagsched_env.schedulers.mapping import (
@@ -58,14 +51,11 @@ from dagsched_env.schedulers.mapping import (
     olb,
     sufferage,
 )
-from dagsched_env.schedulers.mcp import mcp
 from dagsched_env.schedulers.noisy_heft import noisy_heft
-from dagsched_env.schedulers.peft import peft
-from dagsched_env.schedulers.pets import pets
-from dagsched_env.schedulers.portfolio import CONSTRUCTIVE, Scheduler, best_of_portfolio
-from dagsched_env.schedulers.ppts import ppts
+from dagsched_env.schedulers.peft import ipeft, peft, ppts
 from dagsched_env.schedulers.random_order import random_order
 from dagsched_env.schedulers.simulated_annealing import annealing
+from dagsched_env.schedulers.static_orders import hcpt, hlfet, mcp, pets
 
 __all__ = [
     "CONSTRUCTIVE",
@@ -104,6 +94,21 @@ __all__ = [
     "sufferage",
 ]
 
+Scheduler = Callable[..., Schedule]
+"""``(instance, **options) -> Schedule``."""
+
+# fmt: off
+CONSTRUCTIVE: dict[str, Scheduler] = {
+    scheduler.__name__: scheduler
+    for scheduler in (
+        heft, peft, lookahead_heft, cpop, ipeft, ppts, mcp, hlfet, hcpt, pets,
+        dls, etf, bil, dsc, min_min, max_min, duplex, sufferage, mct, met, olb,
+        eft_greedy, fastest_node,
+    )
+}
+# fmt: on
+"""Name → scheduler; HEFT first, then the other rank-based ones, then the rest."""
+
 SEARCHERS: dict[str, Scheduler] = {
     "annealing": annealing,
     "genetic": genetic,
@@ -119,3 +124,24 @@ SCHEDULERS: dict[str, Scheduler] = {
     "random_order": random_order,
 }
 """Name → scheduler: all of them."""
+
+
+def best_of_portfolio(
+    instance: Instance, *, schedulers: Mapping[str, Scheduler] | None = None
+) -> Schedule:
+    """The shortest schedule of several schedulers; its ``algorithm`` is the name of the best one.
+
+    Args:
+        instance: the problem.
+        schedulers: name → scheduler, at least one; all of ``CONSTRUCTIVE`` when None. Among equal
+            makespans the first one wins.
+
+    Raises:
+        DAGSchedError: ``schedulers`` is empty.
+    """
+    chosen = CONSTRUCTIVE if schedulers is None else schedulers
+    if not chosen:
+        raise DAGSchedError("schedulers is empty: name at least one")
+    schedules = {name: scheduler(instance) for name, scheduler in chosen.items()}
+    winner = min(schedules, key=lambda name: schedules[name].makespan)
+    return replace(schedules[winner], algorithm=winner)

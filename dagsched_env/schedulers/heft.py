@@ -35,12 +35,12 @@ def heft(
     Raises:
         DAGSchedError: no such ``rank``.
     """
-    placements = fixed_order.schedule_by_rank(instance.arrays, _weights(instance, rank), insertion)
+    placements = fixed_order.schedule_by_rank(instance.arrays, costs_of(instance, rank), insertion)
     return Schedule.adopt(*placements, algorithm="heft")
 
 
-def _weights(instance: Instance, rank: str) -> Floats:
-    """``[n]`` the cost of each task in the rank."""
+def costs_of(instance: Instance, rank: str) -> Floats:
+    """``[n]`` the mean, best, worst or median cost of each task on its eligible processors."""
     if rank == "mean":
         return instance.arrays.mean_comp
     if rank == "best":

@@ -12,7 +12,7 @@ from dagsched_env.schedulers.anytime import (
     execution_order,
     generator,
 )
-from dagsched_env.schedulers.noisy_heft import default_sigma, draw_lists
+from dagsched_env.schedulers.noisy_heft import draw_list
 from dagsched_env.schedulers.simulated_annealing import Chain
 
 PATIENCE = 100
@@ -61,8 +61,7 @@ def hill_climbing(
         if chain.advance(0.0):
             last_improved = budget.evaluations
         elif budget.evaluations - last_improved > PATIENCE * instance.n_tasks:
-            made = draw_lists(instance, rng, 1, default_sigma(instance), insertion)
-            fresh = Schedule.adopt(*(array[0] for array in made))
+            fresh = draw_list(instance, rng, insertion)
             chain.restart(execution_order(instance, fresh), fresh.processor)
             last_improved = budget.evaluations
     chain.hand_over()

@@ -18,6 +18,7 @@ from dagsched_env.kernels.lists import fixed_order, mapping, selection
 from dagsched_env.kernels.schedules import decoding
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
+from dagsched_env.schedulers.dynamic import by_selection
 
 
 def min_min(instance: Instance, *, insertion: bool = False) -> Schedule:
@@ -27,7 +28,7 @@ def min_min(instance: Instance, *, insertion: bool = False) -> Schedule:
         instance: the problem.
         insertion: use idle gaps; False (as published) appends only.
     """
-    return _by_selection(instance, selection.LEAST_FINISH, insertion, "min_min")
+    return by_selection(instance, selection.LEAST_FINISH, insertion, "min_min")
 
 
 def max_min(instance: Instance, *, insertion: bool = False) -> Schedule:
@@ -37,7 +38,7 @@ def max_min(instance: Instance, *, insertion: bool = False) -> Schedule:
         instance: the problem.
         insertion: use idle gaps; False (as published) appends only.
     """
-    return _by_selection(instance, selection.GREATEST_FINISH, insertion, "max_min")
+    return by_selection(instance, selection.GREATEST_FINISH, insertion, "max_min")
 
 
 def duplex(instance: Instance, *, insertion: bool = False) -> Schedule:
@@ -65,7 +66,7 @@ def sufferage(instance: Instance, *, insertion: bool = False) -> Schedule:
         instance: the problem.
         insertion: use idle gaps; False (as published) appends only.
     """
-    return _by_selection(instance, selection.SUFFERAGE, insertion, "sufferage")
+    return by_selection(instance, selection.SUFFERAGE, insertion, "sufferage")
 
 
 def mct(instance: Instance, *, insertion: bool = False) -> Schedule:
@@ -142,11 +143,3 @@ def fastest_node(instance: Instance, *, insertion: bool = False) -> Schedule:
     return Schedule.adopt(
         *decoding.decode(g, order, assignment, insertion), algorithm="fastest_node"
     )
-
-
-def _by_selection(instance: Instance, rule: int, insertion: bool, name: str) -> Schedule:
-    n = instance.n_tasks
-    made = selection.schedule_by_selection(
-        instance.arrays, rule, np.zeros(n), np.arange(n), insertion
-    )
-    return Schedule.adopt(*made, algorithm=name)

@@ -98,6 +98,12 @@ def draw_lists(
     return noisy.noisy_lists(arrays, instance.rank_u, instance.oct, sigma, noise, insertion)
 
 
+def draw_list(instance: Instance, rng: np.random.Generator, insertion: bool) -> Schedule:
+    """One of the schedules of ``draw_lists``, with the default noise."""
+    made = draw_lists(instance, rng, 1, default_sigma(instance), insertion)
+    return Schedule.adopt(*(array[0] for array in made))
+
+
 def _normals(instance: Instance) -> int:
     """Random numbers of one list schedule."""
     return instance.n_tasks * (1 + instance.n_processors)

@@ -10,11 +10,12 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from dagsched_env.kernels.moves.metropolis import MoveRules
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.anytime import DECODINGS, MOVES, Budget, Incumbent, execution_order
 from dagsched_env.schedulers.genetic import Evolution
-from dagsched_env.schedulers.noisy_heft import default_sigma, draw_lists
-from dagsched_env.schedulers.simulated_annealing import Chain, Cooling, MoveRules
+from dagsched_env.schedulers.noisy_heft import draw_list
+from dagsched_env.schedulers.simulated_annealing import Chain, Cooling
 from dagsched_env.solver.chains import draw_chains
 
 POPULATION = 200
@@ -132,9 +133,7 @@ class Descents:
         return draw_chains(self._incumbent.instance, self._rng, CHAINS_DRAWN)
 
     def _list(self) -> Schedule:
-        instance = self._incumbent.instance
-        made = draw_lists(instance, self._rng, 1, default_sigma(instance), insertion=True)
-        return Schedule.adopt(*(array[0] for array in made))
+        return draw_list(self._incumbent.instance, self._rng, insertion=True)
 
 
 class Genetic:

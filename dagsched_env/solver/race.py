@@ -11,10 +11,11 @@ import math
 
 import numpy as np
 
+from dagsched_env.kernels.moves.metropolis import MoveRules
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.anytime import MOVES, Budget, Incumbent, execution_order
 from dagsched_env.schedulers.iterated_lists import ListSeries
-from dagsched_env.schedulers.simulated_annealing import Cooling, MoveRules
+from dagsched_env.schedulers.simulated_annealing import Cooling
 from dagsched_env.solver.best import Best
 from dagsched_env.solver.entrants import Annealing, Descents, Entrant, Genetic, Setting
 from dagsched_env.solver.proof import CpSatTurns

@@ -6,9 +6,9 @@ from functools import cache
 
 import numpy as np
 
-from dagsched_env.interrupts import interrupts
+from dagsched_env.kernels.interrupts import interrupts
 from dagsched_env.problem.bounds import lower_bounds
-from dagsched_env.problem.expected import expect
+from dagsched_env.problem.errors import expect
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.anytime import MOVES, check_count, check_positive, generator

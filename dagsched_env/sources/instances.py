@@ -115,7 +115,11 @@ def resolve_source(instances: Instances | None) -> Draw:
         source = _resolve_one(instances, "instances", read)
     elif isinstance(instances, Sequence):
         members = [_resolve_one(x, f"instances[{i}]", read) for i, x in enumerate(instances)]
-        source = _joined(members)
+        listed = [m.instances for m in members if isinstance(m, InstanceList)]
+        if len(listed) == len(members) and all(len(found) == 1 for found in listed):
+            source = InstanceList([instance for (instance,) in listed])
+        else:
+            source = members[0] if len(members) == 1 else Mixture(members)
     else:
         raise DAGSchedError(
             f"instances is {type(instances).__name__}: give an Instance, a path, a list of those, "
@@ -200,14 +204,6 @@ def _did_you_mean(spec: str) -> str:
     from dagsched_env.suites import SUITES
 
     return specs.did_you_mean(spec, [f"{SUITE_PREFIX}{name}" for name in SUITES])
-
-
-def _joined(members: list[Draw]) -> Draw:
-    """A list, where all members are single instances; else their mixture."""
-    listed = [m.instances for m in members if isinstance(m, InstanceList) and len(m.instances) == 1]
-    if len(listed) == len(members):
-        return InstanceList([instance for (instance,) in listed])
-    return members[0] if len(members) == 1 else Mixture(members)
 
 
 def _warn_assumed(read: _Read) -> None:

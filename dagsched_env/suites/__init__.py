@@ -18,7 +18,6 @@ machine cannot be compared with published ones.
 
 In reading order:
 
-- ``recipes``: how the instances of a suite are made;
 - ``splits``: ``train``, ``valid`` and ``test``: families × n × p × CCR;
 - ``fixed``: the suites that are lists;
 - ``references``: best known makespans, and how they were found.
@@ -37,9 +36,8 @@ from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.suites import fixed
 from dagsched_env.suites.fixed import HELDOUT_BETA, HELDOUT_CCR
-from dagsched_env.suites.recipes import Recipes
 from dagsched_env.suites.references import Reference, published_references
-from dagsched_env.suites.splits import split
+from dagsched_env.suites.splits import Recipes, split
 
 __all__ = [
     "HELDOUT_BETA",

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable
 from functools import partial
-from importlib.resources import as_file, files
+from importlib.resources import files
 
 import numpy as np
 
@@ -24,8 +24,7 @@ from dagsched_env.generators import (
 )
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.platforms import Unrelated
-from dagsched_env.suites.recipes import Recipes
-from dagsched_env.suites.splits import BETA, CCR, PROCESSORS
+from dagsched_env.suites.splits import BETA, CCR, PROCESSORS, Recipes
 
 HELDOUT_SIZE = 40
 HELDOUT_SEED = 20020313
@@ -94,7 +93,7 @@ def workflows(names: Iterable[str]) -> Recipes:
 
 def jobshop() -> Recipes:
     """ft06 of Fisher and Thompson 1963, and random job shops of increasing size."""
-    recipes: Recipes = {"ft06": _ft06}
+    recipes: Recipes = {"ft06": lambda: io.load(io.bundled("ft06"), format="job_shop")}
     for i, (jobs, machines) in enumerate(JOB_SHOPS):
         name = f"jobshop-{jobs}x{machines}"
         make = partial(JobShopGenerator, n_jobs=jobs, n_machines=machines)
@@ -125,8 +124,3 @@ def _drawn(
 
 def _trace(name: str) -> Instance:
     return io.read_problem(io.bundled(name), io.RandomPlatform()).instance.renamed(name)
-
-
-def _ft06() -> Instance:
-    with as_file(files("dagsched_env") / "data" / "ft06.txt") as path:
-        return io.load(path, format="job_shop").renamed("ft06")

@@ -81,15 +81,23 @@ def _reference(record: dict[str, Any], where: str) -> Reference:
     unknown = record.keys() - {field.name for field in fields(Reference)}
     if unknown:
         raise FormatError(f"{where} has a key that no reference has: {min(unknown)!r}")
+    optimal, commit = get(record, "optimal", where), get(record, "commit", where)
+    runs = get_amount(record, "runs", where)
+    if not isinstance(optimal, bool):
+        raise FormatError(f"{where}.optimal is {optimal!r}, not true or false")
+    if runs != int(runs):
+        raise FormatError(f"{where}.runs is {runs!r}, not a whole number")
+    if commit is not None and not (isinstance(commit, str) and COMMIT.fullmatch(commit)):
+        raise FormatError(f"{where}.commit is {commit!r}: give the hash of a commit, or null")
     known = Reference(
         makespan=get_amount(record, "makespan", where),
         lower_bound=get_amount(record, "lower_bound", where),
-        optimal=_truth(get(record, "optimal", where), f"{where}.optimal"),
+        optimal=optimal,
         found_by=get_text(record, "found_by", where),
         bound_by=get_text(record, "bound_by", where),
         seconds=get_amount(record, "seconds", where),
-        runs=_whole(get_amount(record, "runs", where), f"{where}.runs"),
-        commit=_commit(get(record, "commit", where), f"{where}.commit"),
+        runs=int(runs),
+        commit=commit,
         fingerprint=get_text(record, "fingerprint", where),
     )
     if known.lower_bound > known.makespan:
@@ -97,21 +105,3 @@ def _reference(record: dict[str, Any], where: str) -> Reference:
     if known.optimal and known.makespan - known.lower_bound > PROOF_TOLERANCE * known.makespan:
         raise FormatError(f"{where} is optimal, but the lower bound is below the makespan")
     return known
-
-
-def _truth(value: Any, where: str) -> bool:
-    if not isinstance(value, bool):
-        raise FormatError(f"{where} is {value!r}, not true or false")
-    return value
-
-
-def _whole(value: float, where: str) -> int:
-    if value != int(value):
-        raise FormatError(f"{where} is {value!r}, not a whole number")
-    return int(value)
-
-
-def _commit(value: Any, where: str) -> str | None:
-    if value is not None and not (isinstance(value, str) and COMMIT.fullmatch(value)):
-        raise FormatError(f"{where} is {value!r}: give the hash of a commit, or null")
-    return value

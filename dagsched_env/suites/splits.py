@@ -26,7 +26,9 @@ from dagsched_env.generators import (
 )
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.platforms import Unrelated
-from dagsched_env.suites.recipes import Recipes
+
+Recipes = dict[str, Callable[[], Instance]]
+"""Name of an instance → a function that makes it; in the order of the suite."""
 
 TASKS = (10, 30, 50, 100, 200, 500, 1000)
 PROCESSORS = (3, 4, 8, 16)
@@ -54,11 +56,6 @@ class Cell(NamedTuple):
     n_processors: int
     ccr: float
 
-    @property
-    def platform(self) -> Unrelated:
-        """Its processors."""
-        return Unrelated(n_processors=self.n_processors, beta=BETA, ccr=self.ccr)
-
 
 CELLS = tuple(itertools.starmap(Cell, itertools.product(TASKS, PROCESSORS, CCR)))
 
@@ -82,57 +79,23 @@ def _family_of(index: int, rotation: int) -> str:
 
 
 def _draw(name: str, family: str, cell: Cell, seed: list[int]) -> Instance:
-    return FAMILIES[family](cell)(np.random.default_rng(seed)).renamed(name)
+    platform = Unrelated(n_processors=cell.n_processors, beta=BETA, ccr=cell.ccr)
+    return FAMILIES[family](cell.n_tasks, platform)(np.random.default_rng(seed)).renamed(name)
 
 
-def _chains(cell: Cell) -> GraphFamily:
-    chains, length = BLOCKS[cell.n_tasks]
-    return ChainsGenerator(platform=cell.platform, chains=chains, length=length)
-
-
-def _daggen(cell: Cell) -> GraphFamily:
-    return DaggenGenerator(platform=cell.platform, n_tasks=cell.n_tasks, fat=(0.3, 0.5))
-
-
-def _erdos_renyi(cell: Cell) -> GraphFamily:
+FAMILIES: dict[str, Callable[[int, Unrelated], GraphFamily]] = {
+    "chains": lambda n, m: ChainsGenerator(platform=m, chains=BLOCKS[n][0], length=BLOCKS[n][1]),
+    "daggen": lambda n, m: DaggenGenerator(platform=m, n_tasks=n, fat=(0.3, 0.5)),
     # Two successors per task on average, for every n.
-    probability = 4.0 / (cell.n_tasks - 1)
-    return ErdosRenyiGenerator(
-        platform=cell.platform, n_tasks=cell.n_tasks, probability=probability
-    )
-
-
-def _fork_join(cell: Cell) -> GraphFamily:
-    phases, width, length = PHASES[cell.n_tasks]
-    return ForkJoinGenerator(platform=cell.platform, phases=phases, width=width, length=length)
-
-
-def _layered(cell: Cell) -> GraphFamily:
-    width, layers = BLOCKS[cell.n_tasks]
-    return LayeredGenerator(platform=cell.platform, layers=layers, width=width)
-
-
-def _series_parallel(cell: Cell) -> GraphFamily:
-    return SeriesParallelGenerator(platform=cell.platform, n_tasks=cell.n_tasks)
-
-
-def _stencil(cell: Cell) -> GraphFamily:
-    width, steps = BLOCKS[cell.n_tasks]
-    return StencilGenerator(platform=cell.platform, width=width, steps=steps)
-
-
-def _topcuoglu(cell: Cell) -> GraphFamily:
-    return TopcuogluGraphGenerator(platform=cell.platform, n_tasks=cell.n_tasks)
-
-
-FAMILIES: dict[str, Callable[[Cell], GraphFamily]] = {
-    "chains": _chains,
-    "daggen": _daggen,
-    "erdos-renyi": _erdos_renyi,
-    "fork-join": _fork_join,
-    "layered": _layered,
-    "series-parallel": _series_parallel,
-    "stencil": _stencil,
-    "topcuoglu": _topcuoglu,
+    "erdos-renyi": lambda n, m: ErdosRenyiGenerator(
+        platform=m, n_tasks=n, probability=4.0 / (n - 1)
+    ),
+    "fork-join": lambda n, m: ForkJoinGenerator(
+        platform=m, phases=PHASES[n][0], width=PHASES[n][1], length=PHASES[n][2]
+    ),
+    "layered": lambda n, m: LayeredGenerator(platform=m, layers=BLOCKS[n][1], width=BLOCKS[n][0]),
+    "series-parallel": lambda n, m: SeriesParallelGenerator(platform=m, n_tasks=n),
+    "stencil": lambda n, m: StencilGenerator(platform=m, width=BLOCKS[n][0], steps=BLOCKS[n][1]),
+    "topcuoglu": lambda n, m: TopcuogluGraphGenerator(platform=m, n_tasks=n),
 }
-"""Name → generator of a cell, sorted. Each has exactly n tasks."""
+"""Name → generator of n tasks, exactly, on a platform; sorted."""

@@ -55,8 +55,9 @@ parts = [name for name in sys.modules if name.startswith("dagsched_env.")]
 print(parts, "Instance" in dir(dagsched_env))
 """
     )
-    found = "dagsched_env.interrupts', 'dagsched_env.problem', 'dagsched_env.problem.drawing"
-    assert output == f"['{found}'] True\n", "who sees to Ctrl-C before all else, and who draws"
+    early = ["kernels", "kernels.interrupts", "problem", "problem.drawing"]
+    found = [f"dagsched_env.{name}" for name in early]
+    assert output == f"{found} True\n", "who sees to Ctrl-C before all else, and who draws"
 
 
 def test_importing_compiles_nothing_and_loads_no_optional_package() -> None:

@@ -19,8 +19,7 @@ from dagsched_env.comparison.compare import ratio
 from dagsched_env.io.atomic import write_text
 from dagsched_env.pictures import gantt_legend, gantt_svg
 from dagsched_env.pictures.labels import one_line
-from dagsched_env.pictures.page import asset, document, plain
-from dagsched_env.pictures.tables import sortable_table, sorting
+from dagsched_env.pictures.page import asset, document, plain, sortable_table, sorting
 
 MAX_DEFAULT = 80
 """Letters of a default value; all of them are in the list of all settings."""

@@ -111,7 +111,15 @@ class DAGSchedVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
             durations=durations,
             render_mode=render_mode,
         )
-        self._set_spaces(single, num_envs)
+        if num_envs < 1:
+            raise DAGSchedError(f"num_envs={num_envs} is not at least 1")
+        self.num_envs = num_envs
+        space = self.single_action_space = single.action_space
+        self.single_observation_space = single.observation_space
+        self.action_space = batch_space(single.action_space, num_envs)
+        self.observation_space = batch_space(single.observation_space, num_envs)
+        assert isinstance(space, spaces.Discrete | spaces.MultiDiscrete)
+        self._action_ends = space.n if isinstance(space, spaces.Discrete) else space.nvec
         self._autoreset_mode = _autoreset_mode(autoreset_mode)
         self.metadata = {**self.metadata, "autoreset_mode": self._autoreset_mode}
         self.render_mode = render_mode
@@ -129,18 +137,6 @@ class DAGSchedVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
         self._begun = False
         self._over = np.zeros(num_envs, dtype=np.bool_)
         self._illegal_actions = np.zeros(num_envs, dtype=np.int64)
-
-    def _set_spaces(self, single: DAGSchedEnv, num_envs: int) -> None:
-        if num_envs < 1:
-            raise DAGSchedError(f"num_envs={num_envs} is not at least 1")
-        self.num_envs = num_envs
-        self.single_action_space = single.action_space
-        self.single_observation_space = single.observation_space
-        self.action_space = batch_space(single.action_space, num_envs)
-        self.observation_space = batch_space(single.observation_space, num_envs)
-        space = single.action_space
-        assert isinstance(space, spaces.Discrete | spaces.MultiDiscrete)
-        self._action_ends = space.n if isinstance(space, spaces.Discrete) else space.nvec
 
     @property
     def instances(self) -> tuple[Instance, ...]:

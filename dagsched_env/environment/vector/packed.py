@@ -116,9 +116,10 @@ class PackedInstances:
             legal=np.zeros((rows, padding.tasks, padding.processors), dtype=np.bool_),
         )
         # Read-only as those of an instance: numba compiles a kernel again for arrays that are not.
-        self.arrays = self._packed._replace(
-            problems=InstanceArrays(*(_read_only(array) for array in self._packed.problems))
-        )
+        views: list[npt.NDArray[Any]] = [array.view() for array in self._packed.problems]
+        for view in views:
+            view.flags.writeable = False
+        self.arrays = self._packed._replace(problems=InstanceArrays(*views))
         self.instances: list[Instance | None] = [None] * rows
         self.sequential_time = np.ones(rows, dtype=np.float64)
         """``[R]`` time of all tasks on the best single processor, as in ``Schedule.speedup``."""
@@ -190,9 +191,3 @@ def _allocate_problems(rows: int, padding: Padding) -> InstanceArrays:
         mean_comp=floats(n),
         min_comp=floats(n),
     )
-
-
-def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    view = array.view()
-    view.flags.writeable = False
-    return view

@@ -8,29 +8,21 @@ or ``Seeded`` around any other. ``PLATFORMS`` has the platforms that draw, by na
 
 In reading order:
 
-- ``model``: the protocol of all platforms;
 - ``ccr``: the ratio of communication to computation, measured and set exactly;
 - ``altered``: an instance with some of its numbers changed;
-- ``unrelated``: unrelated processors, heterogeneity β;
-- ``machines``: ``Platform``, given by its speeds and links, and ``RandomPlatform``;
-- ``related``: related processors: speeds;
-- ``cpu_gpu``: two types of processor; the acceleration depends on the kind of task;
-- ``clustered``: slow links between clusters, around any platform;
-- ``restricted``: tasks that only some processors can run, around any platform;
-- ``seeded``: a platform with a fixed seed, for the readers of workflow files;
+- ``drawn``: the protocol of all platforms; unrelated and related processors; CPUs and GPUs;
+- ``machines``: for workflow files: ``Platform``, given by its speeds and links, ``Seeded`` and
+  ``RandomPlatform``;
+- ``around``: slow links between clusters, tasks that only some processors can run: around any
+  platform;
 - ``named``: ``PLATFORMS``, platforms by name.
 """
 
+from dagsched_env.problem.platforms.around import Clustered, Restricted
 from dagsched_env.problem.platforms.ccr import ccr
-from dagsched_env.problem.platforms.clustered import Clustered
-from dagsched_env.problem.platforms.cpu_gpu import CpuGpu
-from dagsched_env.problem.platforms.machines import Platform, RandomPlatform
-from dagsched_env.problem.platforms.model import PlatformModel
+from dagsched_env.problem.platforms.drawn import CpuGpu, PlatformModel, Related, Unrelated
+from dagsched_env.problem.platforms.machines import Platform, RandomPlatform, Seeded
 from dagsched_env.problem.platforms.named import PLATFORMS
-from dagsched_env.problem.platforms.related import Related
-from dagsched_env.problem.platforms.restricted import Restricted
-from dagsched_env.problem.platforms.seeded import Seeded
-from dagsched_env.problem.platforms.unrelated import Unrelated
 
 __all__ = [
     "PLATFORMS",

@@ -11,18 +11,7 @@ def altered(instance: Instance, **changes: Any) -> Instance:
     Raises:
         InvalidInstanceError: the changed numbers are not a valid problem.
     """
-    arguments: dict[str, Any] = {
-        "comp": instance.comp,
-        "edges": instance.edges,
-        "data": instance.data,
-        "inv_bandwidth": instance.inv_bandwidth,
-        "latency": instance.latency,
-        "task_names": instance.task_names,
-        "processor_names": instance.processor_names,
-        "name": instance.name,
-        "assumptions": instance.assumptions,
-    }
-    return Instance(**(arguments | changes))
+    return Instance(**instance.arguments() | changes)
 
 
 def rescaled(instance: Instance, factor: float) -> Instance:

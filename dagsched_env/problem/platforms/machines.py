@@ -1,4 +1,4 @@
-"""Processors for a workflow trace: given by speeds and bandwidths, or drawn from β and CCR."""
+"""Processors for a workflow trace: given by speeds and bandwidths, or drawn by a fixed seed."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -12,7 +12,7 @@ from dagsched_env.kernels.arrays import Floats
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.kinds import task_kinds
-from dagsched_env.problem.platforms.unrelated import Unrelated
+from dagsched_env.problem.platforms.drawn import PlatformModel, Unrelated
 from dagsched_env.problem.workflow import Workflow
 
 
@@ -122,6 +122,23 @@ class Platform:
 
 
 @dataclass(frozen=True)
+class Seeded:
+    """Adds to any platform the method ``equip``, which readers of workflow files call.
+
+    Args:
+        model: draws the processors.
+        seed: of the draw, ≥ 0.
+    """
+
+    model: PlatformModel
+    seed: int = 0
+
+    def equip(self, workflow: Workflow) -> Instance:
+        """The workflow on the processors of this seed."""
+        return self.model(workflow, np.random.default_rng(self.seed))
+
+
+@dataclass(frozen=True)
 class RandomPlatform:
     """Unrelated machines, drawn as Topcuoglu et al. 2002 do.
 
@@ -154,7 +171,7 @@ class RandomPlatform:
     def equip(self, workflow: Workflow) -> Instance:
         """The workflow on the processors of this seed."""
         model = Unrelated(n_processors=self.n_processors, beta=self.beta, ccr=self.ccr)
-        return model(workflow, np.random.default_rng(self.seed))
+        return Seeded(model, self.seed).equip(workflow)
 
 
 def _check_whole(name: str, value: Any, *, least: int) -> None:

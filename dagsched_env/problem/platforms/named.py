@@ -4,12 +4,8 @@ from collections.abc import Callable
 
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.parameters import Choices, WholeChoices, as_choices, check_choices
-from dagsched_env.problem.platforms.clustered import Clustered
-from dagsched_env.problem.platforms.cpu_gpu import CpuGpu
-from dagsched_env.problem.platforms.model import PlatformModel
-from dagsched_env.problem.platforms.related import Related
-from dagsched_env.problem.platforms.restricted import Restricted
-from dagsched_env.problem.platforms.unrelated import Unrelated
+from dagsched_env.problem.platforms.around import Clustered, Restricted
+from dagsched_env.problem.platforms.drawn import CpuGpu, PlatformModel, Related, Unrelated
 
 PROCESSORS = 4
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dagsched_env.cli import warm_up
+from dagsched_env.cli import compilation
 
 
 def sign(directory: Path, name: str) -> None:
@@ -20,7 +20,7 @@ def test_each_step_runs_here_in_order(
     cores: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
-    warm_up.call_all([partial(sign, tmp_path, name) for name in "abc"])
+    compilation.call_all([partial(sign, tmp_path, name) for name in "abc"])
     here = {path for path in tmp_path.iterdir() if path.name.endswith(f"-{os.getpid()}")}
     assert {path.name[0]: path.read_text() for path in here} == {"a": "0", "b": "1", "c": "2"}
     elsewhere = {path.name[0] for path in set(tmp_path.iterdir()) - here}
@@ -32,7 +32,7 @@ def test_the_last_step_runs_in_another_process_meanwhile(
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     wait = partial(_wait_for, tmp_path)
-    warm_up.call_all([wait, partial(sign, tmp_path, "last")])
+    compilation.call_all([wait, partial(sign, tmp_path, "last")])
     assert len(list(tmp_path.glob("last-*"))) == 2
 
 
@@ -46,4 +46,4 @@ def _wait_for(directory: Path) -> None:
 def test_what_fails_is_raised_here(cores: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
     with pytest.raises(ZeroDivisionError):
-        warm_up.call_all([os.getpid, partial(divmod, 1, 0)])
+        compilation.call_all([os.getpid, partial(divmod, 1, 0)])

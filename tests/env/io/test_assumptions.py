@@ -17,10 +17,16 @@ from dagsched_env.problem.errors import (
     InvalidInstanceError,
     MachinesAssumedWarning,
 )
-from dagsched_env.problem.platforms import Clustered, Platform, RandomPlatform, Related, Restricted
+from dagsched_env.problem.platforms import (
+    Clustered,
+    CpuGpu,
+    Platform,
+    RandomPlatform,
+    Related,
+    Restricted,
+)
 from dagsched_env.problem.platforms.altered import altered, rescaled
-from dagsched_env.problem.platforms.cpu_gpu import CpuGpu
-from dagsched_env.problem.platforms.seeded import Seeded
+from dagsched_env.problem.platforms.machines import Seeded
 from dagsched_env.problem.workflow import Workflow
 from dagsched_env.schedulers import heft
 from helpers import TESTS

@@ -7,9 +7,8 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
-from dagsched_env.pictures.page import document, embed, plain
+from dagsched_env.pictures.page import Cell, document, embed, plain, sortable_table, sorting
 from dagsched_env.pictures.profile import COLOURS, DASHES, GREY, LEFT, RIGHT, WIDTH, profile_figure
-from dagsched_env.pictures.tables import Cell, sortable_table, sorting
 
 
 def table(*arguments: object, **options: object) -> ElementTree.Element:

@@ -16,18 +16,16 @@ from dagsched_env.kernels.lists import iterated
 from dagsched_env.problem.instance import HEADROOM, Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers import iterated_lists, noisy_heft, peft
-from dagsched_env.schedulers.estimates import (
+from dagsched_env.schedulers.iterated_lists import (
     COST_STEP,
     DECAY,
+    FIRST_PRICE,
+    HIGHEST_PRICE,
+    LEAST_PRICE,
     RANK_STEP,
     SLACK,
     URGENCY_STEP,
     Estimates,
-)
-from dagsched_env.schedulers.iterated_lists import (
-    FIRST_PRICE,
-    HIGHEST_PRICE,
-    LEAST_PRICE,
     ListSeries,
 )
 from helpers.candidates import medium_instance

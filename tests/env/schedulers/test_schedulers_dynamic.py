@@ -17,10 +17,9 @@ from dagsched_env.kernels.schedules import decoding
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
-from dagsched_env.schedulers.bil import bil
-from dagsched_env.schedulers.dls import dls
+from dagsched_env.schedulers import CONSTRUCTIVE, best_of_portfolio
 from dagsched_env.schedulers.dsc import dsc
-from dagsched_env.schedulers.etf import etf
+from dagsched_env.schedulers.dynamic import bil, dls, etf
 from dagsched_env.schedulers.mapping import (
     duplex,
     fastest_node,
@@ -31,7 +30,6 @@ from dagsched_env.schedulers.mapping import (
     olb,
     sufferage,
 )
-from dagsched_env.schedulers.portfolio import CONSTRUCTIVE, best_of_portfolio
 from helpers import references, references_dynamic
 from helpers.oracles import GRAPHS, paper_instance
 from helpers.strategies import instances

@@ -17,16 +17,11 @@ from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.cpop import cpop
-from dagsched_env.schedulers.hcpt import hcpt
 from dagsched_env.schedulers.heft import heft
-from dagsched_env.schedulers.hlfet import hlfet
-from dagsched_env.schedulers.ipeft import ipeft
 from dagsched_env.schedulers.lookahead_heft import lookahead_heft
 from dagsched_env.schedulers.mapping import eft_greedy
-from dagsched_env.schedulers.mcp import mcp
-from dagsched_env.schedulers.peft import peft
-from dagsched_env.schedulers.pets import pets
-from dagsched_env.schedulers.ppts import ppts
+from dagsched_env.schedulers.peft import ipeft, peft, ppts
+from dagsched_env.schedulers.static_orders import hcpt, hlfet, mcp, pets
 from helpers import references, references_rank
 from helpers.oracles import GRAPHS, paper_instance
 from helpers.strategies import episodes, instances

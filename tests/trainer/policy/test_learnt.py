@@ -14,7 +14,7 @@ from dagsched_env import suites
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers import heft, peft
-from dagsched_env.schedulers.estimates import Estimates
+from dagsched_env.schedulers.iterated_lists import Estimates
 from helpers.small_runs import problem
 from helpers.strategies import instances
 

@@ -14,7 +14,7 @@ import pytest
 import aerl_trainer
 from dagsched_env import solver
 from dagsched_env.generators import TopcuogluGenerator
-from dagsched_env.interrupts import interrupts
+from dagsched_env.kernels.interrupts import interrupts
 from dagsched_env.schedulers import SCHEDULERS
 
 INSTANCE = TopcuogluGenerator(2000, 16)(np.random.default_rng(0))
@@ -68,11 +68,11 @@ UNDER_A_TIMER = """
 import functools, signal, time
 import numpy as np
 from dagsched_env.generators import TopcuogluGenerator
-from dagsched_env.interrupts import interrupts
+from dagsched_env.kernels.interrupts import interrupts
 from dagsched_env.schedulers import SCHEDULERS, SEARCHERS
 from dagsched_env.schedulers.anytime import DECODINGS, Budget, Incumbent, execution_order
 from dagsched_env.schedulers.genetic import Evolution
-from dagsched_env.schedulers.simulated_annealing.chain import Chain
+from dagsched_env.schedulers.simulated_annealing import Chain
 
 def interrupt(*_):
     raise KeyboardInterrupt
