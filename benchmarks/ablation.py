@@ -9,11 +9,13 @@ process, with all searches in it. All are judged on graphs that none of them tra
 line and goes into the file of ``--json``; a second call with this file makes the missing runs only.
 
   untrained              the fast policy as it begins: the hand-made prior
-  rollouts               the default: rank rewards at τ = 1 of the policy's own schedules
-  tree, both             ... of the trajectories of 16 shared trees a step; of both, with 2 trees
-  tau_0.3, tau_3         rank rewards at another τ
-  z_score, ranks         the normalised makespan, or its normalised rank, as the reward
-  imitation              no reward: raises the probability of schedules that annealing has found
+  tree                   the default: shared trees, a quarter of them of problems of the replay
+  tree_uniform           ... with another kind of replay
+  tree_rank
+  tree_none              ... of new problems alone
+  rollouts               schedules that the policy draws, 16 groups of 32 a step
+  tau_0.3, tau_3         trees with rank rewards at another τ
+  z_score, ranks         trees with the normalised makespan, or its normalised rank, as the reward
   network_uniform        the graph network, trained on shared trees beside the fast policy, with
   network_proportional   each kind of replay; the network schedules
   network_rank
@@ -42,7 +44,8 @@ from typing import Any, NamedTuple
 import gymnasium
 import numpy as np
 import torch
-from fast_policy import Unseen, annealed
+from fast_policy import Unseen
+from lockstep import Training
 from sb3_contrib import MaskablePPO
 from scipy.stats import rankdata
 from stable_baselines3.common.vec_env import DummyVecEnv
@@ -60,22 +63,15 @@ from aerl_trainer.config import (
     ReinforceConfig,
     ReplayConfig,
     RunConfig,
+    SearchConfig,
     load,
 )
-from aerl_trainer.learning.learner import Learner
-from aerl_trainer.learning.policy_gradient import PolicyGradient
 from aerl_trainer.learning.rank_reward import rank_rewards
 from aerl_trainer.network.evaluator import TorchEvaluator
 from aerl_trainer.network.network import Network
 from aerl_trainer.policy.fast import FastPolicy
-from aerl_trainer.run.curriculum import Curriculum
-from aerl_trainer.run.lifecycle import JobLifecycle
-from aerl_trainer.run.problems import Problems
 from aerl_trainer.run.records import SAMPLES
 from aerl_trainer.run.validator import greedy_schedule
-from aerl_trainer.runtime.harvest import LocalJobs
-from aerl_trainer.runtime.pool import LockstepPool
-from aerl_trainer.tree.records import TreeGroup
 from aerl_trainer.tree.trajectories import complete_by_network
 from dagsched_env import Instance, suites
 from dagsched_env.io.atomic import write_text
@@ -84,12 +80,6 @@ from dagsched_env.problem.simulator import State
 from dagsched_env.sources import resolve_source
 
 PAPER = Path(__file__).parents[1] / "configs" / "paper.toml"
-GUIDE_EVERY = 50
-"""Steps between new weights of the fast policy for the searches."""
-MOVES = 20_000
-"""Of annealing, for each schedule that is imitated."""
-UNLIKELY = 1e-300
-"""A probability so small that the clipped importance ratio of every decision is 1."""
 ROUNDING = 1e-9
 """Relative spread of makespans that are equal."""
 COLUMNS = (
@@ -158,7 +148,6 @@ def aerl(
     seed: int,
     *,
     config: Config,
-    trees: int = 0,
     reward: Callable[[Floats], Floats] | None = None,
 ) -> Trained:
     """AERL-DS in one process.
@@ -167,42 +156,14 @@ def aerl(
         seconds: of CPU time.
         seed: of the run.
         config: of the run, but for its seed and processes.
-        trees: that the fast policy learns from in each step.
         reward: of the fast policy; by default the rank reward with the τ of the settings.
     """
-    config = dataclasses.replace(config, run=RunConfig(actors=1, seed=seed))
-    settings = config.learner
-    curriculum = Curriculum(config.curriculum, Problems(config.curriculum.levels, seed=seed))
-    learner = Learner(config) if settings.network else None
-    lifecycle = JobLifecycle(config, curriculum, learner)
-    lifecycle.search_with(LocalJobs(config, LockstepPool(config)))
-    training = PolicyGradient(
-        curriculum.make_instance,
-        np.random.default_rng([7, seed]),
-        config.policy,
-        reward=reward or partial(rank_rewards, temperature=settings.rank_temperature),
-        rollouts=settings.groups != "tree",
-    )
-
-    def may_step() -> bool:
-        if learner is None:
-            return lifecycle.waiting_groups >= trees
-        return learner.ready and training.steps < settings.steps_per_job * lifecycle.finished
-
-    clock = Clock(seconds)
-    while (progress := clock.progress) < 1.0:
-        if learner is not None and training.steps % settings.publish_interval == 0:
-            lifecycle.publish(learner.weights(), training.steps + 1)
-        while not may_step():
-            lifecycle.advance(0.0)
-        training.step(progress, lifecycle.take_groups(trees))
-        if learner is not None:
-            learner.step()
-        if training.steps % GUIDE_EVERY == 0:
-            lifecycle.guide(training.policy)
+    training = Training(resolve_source(MIXTURE), config, seed, reward=reward)
+    training.run(seconds)
+    steps, learner = training.gradient.steps, training.learner
     if learner is not None:
-        return of_network(learner.network, training.steps, config)
-    return of_policy(training.policy, training.steps, seed)
+        return of_network(learner.network, steps, config)
+    return of_policy(training.gradient.policy, steps, seed)
 
 
 def z_score(makespans: Floats) -> Floats:
@@ -214,31 +175,6 @@ def z_score(makespans: Floats) -> Floats:
 def ranks(makespans: Floats) -> Floats:
     """The same of their ranks, by rank rewards: there, makespans equal up to rounding are equal."""
     return z_score(rankdata(-rank_rewards(makespans)))
-
-
-def imitation(seconds: float, seed: int) -> Trained:
-    """Each schedule is annealed from the better of HEFT's and the policy's own."""
-    draw, rng, config = resolve_source(MIXTURE), np.random.default_rng([7, seed]), PolicyConfig()
-    training = PolicyGradient(draw, rng, config, reward=np.ones_like, rollouts=False)
-    clock = Clock(seconds)
-    while (progress := clock.progress) < 1.0:
-        policy = training.policy
-        instances = [draw(rng) for _ in range(config.instances)]
-        training.step(progress, [to_imitate(instance, policy) for instance in instances])
-    return of_policy(training.policy, training.steps, seed)
-
-
-def to_imitate(instance: Instance, policy: FastPolicy) -> TreeGroup:
-    """An annealed schedule in order of start times, in place of the trajectories of a tree."""
-    schedule = annealed(instance, MOVES, policy.schedule(instance))
-    place = np.argsort(instance.topological_order)
-    order = np.lexsort((place, schedule.start))
-    return TreeGroup(
-        instance,
-        (order * instance.n_processors + schedule.processor[order])[np.newaxis],
-        np.full((1, instance.n_tasks), UNLIKELY),
-        np.array([schedule.makespan]),
-    )
 
 
 def maskable_ppo(seconds: float, seed: int, *, problems: Any) -> Trained:
@@ -297,20 +233,33 @@ def reinforce(seconds: float, seed: int, *, config: Config) -> Trained:
 
 def with_network(replay: str) -> Callable[[float, int], Trained]:
     """The network as an option, with a kind of replay."""
-    settings = Config(learner=LearnerConfig(network=True), replay=ReplayConfig(kind=replay))
+    settings = Config(
+        learner=LearnerConfig(network=True),
+        replay=ReplayConfig(kind=replay),
+        search=SearchConfig(budget=600),
+    )
     return partial(aerl, config=settings)
+
+
+def with_replay(**settings: Any) -> Callable[[float, int], Trained]:
+    """Trees, with these settings of the replay."""
+    return partial(aerl, config=Config(replay=ReplayConfig(**settings)))
 
 
 VARIANTS: dict[str, Callable[[float, int], Trained]] = {
     "untrained": untrained,
-    "rollouts": partial(aerl, config=Config()),
-    "tree": partial(aerl, config=Config(learner=LearnerConfig(groups="tree")), trees=16),
-    "both": partial(aerl, config=Config(learner=LearnerConfig(groups="both")), trees=2),
+    "tree": partial(aerl, config=Config()),
+    "tree_uniform": with_replay(kind="uniform"),
+    "tree_rank": with_replay(kind="rank"),
+    "tree_none": with_replay(share=0.0),
+    "rollouts": partial(
+        aerl,
+        config=Config(learner=LearnerConfig(groups="rollouts"), policy=PolicyConfig(instances=16)),
+    ),
     "tau_0.3": partial(aerl, config=Config(learner=LearnerConfig(rank_temperature=0.3))),
     "tau_3": partial(aerl, config=Config(learner=LearnerConfig(rank_temperature=3.0))),
     "z_score": partial(aerl, config=Config(), reward=z_score),
     "ranks": partial(aerl, config=Config(), reward=ranks),
-    "imitation": imitation,
     "network_uniform": with_network("uniform"),
     "network_proportional": with_network("proportional"),
     "network_rank": with_network("rank"),

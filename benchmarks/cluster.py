@@ -78,16 +78,15 @@ def drawn(count: int) -> list[SearchJob]:
 def one_node(rounds: int) -> None:
     """Tasks per second on Ray over those of the local pool, in alternation."""
     config = configured(
-        learner={"groups": "both"},
         run={"actors": ACTORS},
         ray={"address": "local:1", "actors": ACTORS},
     )
     jobs = drawn(JOBS)
     largest = max(job.instance.n_tasks for job in jobs)
     local = LocalJobs(config, ProcessPool(config, largest, backend="prior", explore=True))
-    grader = GroupGrader(config.policy, rank_rewards, rollouts=True)
+    grader = GroupGrader(config.policy.schedules, rank_rewards)
     here = ThreadedGradients(grader, ACTORS)
-    work = [GroupWork(job.instance, None, job.seed) for job in drawn(GROUPS)]
+    work = [GroupWork(job.instance, job.seed) for job in drawn(GROUPS)]
     with contextlib.closing(local), node_workers(config, largest) as (fleet, remote):
         while fleet.room("search") == 0:
             time.sleep(0.1)
@@ -266,7 +265,7 @@ def drive(
     lifecycle = JobLifecycle(config, curriculum, None)
     lifecycle.search_with(jobs)
     rng = seeding.generator(0, "policy")
-    gradient = PolicyGradient(curriculum.make_instance, rng, config.policy, rollouts=False)
+    gradient = PolicyGradient(curriculum.make_instance, rng, config.policy)
     thread = LifecycleThread(lifecycle, lambda report: None)
     thread.start()
     try:
@@ -301,7 +300,7 @@ def learn(
             time.sleep(0.002)
             continue
         gradient.step(0.0, lifecycle.take_groups(config.policy.instances))
-        lifecycle.guide(gradient.policy)
+        lifecycle.guide(gradient.present, gradient.steps)
 
 
 def draw_ceiling(rows: list[dict[str, float]]) -> None:
@@ -343,7 +342,6 @@ def final_ratio(seed: int, nodes: int) -> dict[str, Any]:
     """The last validation of a run on a cluster of its own."""
     level = LevelConfig(threshold=0.01, tasks=(20, 30), processors=(4,), ccr=(1.0,))
     config = configured(
-        learner={"groups": "both"},
         search={"budget": 200},
         policy={"decay_steps": STEPS},
         run={"actors": 1, "max_steps": STEPS, "minutes": 10.0, "seed": seed},

@@ -14,15 +14,15 @@ stopped.
 
 import argparse
 import json
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from lockstep import trained
 from numpy.typing import NDArray
 
-from aerl_trainer.learning.policy_gradient import PolicyGradient
+from aerl_trainer.config import Config
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.run.records import SAMPLES
 from aerl_trainer.solving.evaluation import contestants
@@ -30,7 +30,7 @@ from aerl_trainer.solving.learned import Policy
 from dagsched_env import Instance
 from dagsched_env.io.atomic import write_text
 from dagsched_env.schedulers import best_of_portfolio
-from dagsched_env.sources import Draw, resolve_source
+from dagsched_env.sources import resolve_source
 
 FAMILIES = {
     "in_tree": "family:in_tree?levels=5&degree=2&processors=4&ccr=2,5,10",
@@ -55,16 +55,6 @@ ALL = {**FAMILIES, **LARGE}
 UNSEEN = 20261123
 BUDGETS = (0.1, 1.0)
 SIMULATIONS = 1000
-
-
-def train(draw: Draw, seconds: float, seed: int) -> tuple[FastPolicy, int]:
-    """The policy after its seconds, and its gradient steps."""
-    training = PolicyGradient(draw, np.random.default_rng([11, seed]))
-    training.step(1.0)  # loads the kernels, and learns nothing
-    started = time.process_time()
-    while (progress := (time.process_time() - started) / seconds) < 1.0:
-        training.step(progress)
-    return training.policy, training.steps
 
 
 def judge(
@@ -200,7 +190,7 @@ def main() -> None:
     chosen = [(seed, family) for seed in range(arguments.seeds) for family in arguments.families]
     for seed, family in chosen:
         if (name := f"{family}, seed {seed}") not in runs:
-            fast, steps = train(resolve_source(ALL[family]), arguments.seconds, seed)
+            fast, steps = trained(resolve_source(ALL[family]), Config(), seed, arguments.seconds)
             weights = fast.weights.tolist()
             keep(name, family=family, **settings, steps=steps, weights=weights)
             print(f"{name}: {steps} steps in {arguments.seconds:g} s", flush=True)

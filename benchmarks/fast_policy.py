@@ -15,14 +15,12 @@ are judged and timed.
 import argparse
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
 
 import numpy as np
+from lockstep import trained
 from problems import spread
 
-from aerl_trainer.config import MIXTURE, PolicyConfig
-from aerl_trainer.learning.policy_gradient import PolicyGradient
-from aerl_trainer.learning.rank_reward import rank_rewards
+from aerl_trainer.config import MIXTURE, Config, LearnerConfig, PolicyConfig
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.solving.loading import load_policy
 from dagsched_env import Instance, Schedule, suites
@@ -112,17 +110,11 @@ def named_set(spec: str, moves: int) -> Unseen:
 
 def train(arguments: argparse.Namespace, seed: int) -> tuple[FastPolicy, int]:
     """The policy after its seconds, and its gradient steps."""
-    training = PolicyGradient(
-        resolve_source(arguments.instances),
-        np.random.default_rng([7, seed]),
-        PolicyConfig(schedules=arguments.schedules),
-        reward=partial(rank_rewards, temperature=arguments.rank_temperature),
+    config = Config(
+        learner=LearnerConfig(groups=arguments.groups, rank_temperature=arguments.rank_temperature),
+        policy=PolicyConfig(schedules=arguments.schedules),
     )
-    training.step(1.0)  # loads the kernels, and learns nothing
-    started = time.process_time()
-    while (progress := (time.process_time() - started) / arguments.seconds) < 1.0:
-        training.step(progress)
-    return training.policy, training.steps
+    return trained(resolve_source(arguments.instances), config, seed, arguments.seconds)
 
 
 def best_time(scheduler: Callable[[Instance], object], rounds: list[list[Instance]]) -> float:
@@ -186,6 +178,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=300.0)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--rank-temperature", type=float, default=1.0)
+    parser.add_argument("--groups", choices=("tree", "rollouts"), default="tree")
     parser.add_argument("--schedules", type=int, default=32)
     parser.add_argument("--checkpoint", nargs="+", default=[], metavar="NAME")
     arguments = parser.parse_args()

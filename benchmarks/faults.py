@@ -57,7 +57,7 @@ SMALL = """
     run.max_steps=12 run.evaluation_budget_s=0.01 run.evaluation_simulations=10
     search.budget=40 search.min_trajectories=3 search.batch_size=4 search.max_children=16
     policy.instances=3 policy.schedules=4 policy.decay_steps=12
-    learner.groups=both learner.batch_size=4 learner.steps_per_job=2.0
+    learner.batch_size=4 learner.steps_per_job=2.0
     learner.checkpoint_interval=2 learner.publish_interval=3 replay.capacity=32 replay.min_size=4
     validator.interval=4 validator.instances=3 validator.fresh_instances=30
 """

@@ -23,7 +23,6 @@ from typing import NamedTuple
 
 SETTINGS = (
     "learner.network=true",
-    "learner.groups=both",
     "inference.backend=server",
     "replay.capacity=2000",
 )

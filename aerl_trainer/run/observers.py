@@ -19,8 +19,8 @@ from aerl_trainer.tree.records import SearchReport
 RATE_WINDOW_S = 10.0
 """Simulations per second and the figures of inference are those of about this long."""
 
-SEARCH_S = 0.2
-"""Between two trees that are recorded: small ones finish by the hundred in a second."""
+ONE_IN = 50
+"""Of so many trees along principal variations one is recorded: a second sees hundreds."""
 
 CLUSTER_S = 2.0
 """Between two looks at the node workers."""
@@ -58,7 +58,7 @@ class RunObserver:
         self._lock = Lock()
         self._schedules = 0
         self._mark: tuple[float, int, PoolStats] = (self._started, 0, stats())
-        self._cluster_due = self._search_due = self._started
+        self._cluster_due = self._started
 
     @property
     def elapsed_s(self) -> float:
@@ -133,8 +133,7 @@ class RunObserver:
             counters: of the jobs, this one included.
         """
         now = time.monotonic()
-        if now >= self._search_due:
-            self._search_due = now + SEARCH_S
+        if not self._config.variations or report.job_id % ONE_IN == 0:
             self._record("search", step=step, **dataclasses.asdict(report))
         if now - self._mark[0] >= RATE_WINDOW_S or self._status.simulations_per_s is None:
             self._measure(now, step, counters)

@@ -40,7 +40,6 @@ SMALL: dict[str, dict[str, Any]] = {
     "network": {"width": 8, "layers": 1},
     "policy": {"instances": 3, "schedules": 4, "decay_steps": 30},
     "learner": {
-        "groups": "both",
         "network": True,
         "batch_size": 4,
         "learning_rate": 0.003,

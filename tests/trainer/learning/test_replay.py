@@ -1,6 +1,8 @@
 """Replay of experiences: statistically, under threads, and round trips."""
 
+import dataclasses
 from threading import Thread
+from typing import Any
 
 import numpy as np
 import pytest
@@ -297,14 +299,62 @@ def test_actions_that_no_kernel_may_see(actions: list[tuple[int, int]], message:
     arrays["experience_actions"] = np.array(actions, dtype=np.int32)
     with pytest.raises(FormatError, match=f"'experience_actions' holds .*{message}"):
         packing.unpack(arrays)
-    pairs = np.array([[0, 3]])
-    group = TreeGroup(instance, pairs, np.ones((1, 2)), np.ones(1))
-    (restored,) = packing.unpack_groups(packing.pack_groups([group]))
-    assert np.array_equal(restored.actions, pairs)
+    group = tree_group(instance)
     arrays = packing.pack_groups([group])
-    arrays["waiting_actions"] = np.array([2 * t + p for t, p in actions])
-    with pytest.raises(FormatError, match="'waiting_actions' holds"):
+    arrays["tree_actions"] = np.array([2 * t + p for t, p in actions])
+    with pytest.raises(FormatError, match="'tree_actions' holds"):
         packing.unpack_groups(arrays)
+
+
+def tree_group(instance: Instance, **changes: Any) -> TreeGroup:
+    """Of two tasks, each on its own processor; two other actions have been tried."""
+    numbers = np.array([0.5, 1.0])
+    group = TreeGroup(
+        instance, np.array([0, 3]), 6.0, np.array([0, 1]), np.array([1, 2]), numbers, 6 + numbers
+    )
+    return dataclasses.replace(group, **changes)
+
+
+def test_groups_of_trees_come_back_as_they_were() -> None:
+    instance = Instance([[1.0, np.inf], [np.inf, 2.0]], [(0, 1)], [3.0])
+    groups = [
+        tree_group(instance, step=7, known=5.5, place=(3, 1)),
+        tree_group(instance),
+        tree_group(Instance([[1.0, 2.0], [2.0, 2.0]], [], [])),
+    ]
+    restored = packing.unpack_groups(packing.pack_groups(groups))
+    for one, other in zip(groups, restored, strict=True):
+        for field in dataclasses.fields(TreeGroup):
+            before, after = getattr(one, field.name), getattr(other, field.name)
+            assert np.array_equal(before, after) if field.name != "instance" else before == after
+    assert restored[0].instance is restored[1].instance
+    assert packing.unpack_groups(packing.pack_groups([])) == []
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("depths", 2),
+        ("depths", -1),
+        ("others", 4),
+        ("inclusion", 0.0),
+        ("inclusion", 1.1),
+        ("makespans", np.nan),
+        ("makespan", np.inf),
+        ("known", np.nan),
+        ("step", -1),
+        ("tried", 3),
+        ("instance", 1),
+    ],
+)
+def test_groups_of_trees_that_are_not_sound(key: str, value: float) -> None:
+    instance = Instance([[1.0, np.inf], [np.inf, 2.0]], [(0, 1)], [3.0])
+    arrays = packing.pack_groups([tree_group(instance)])
+    arrays[f"tree_{key}"].reshape(-1)[-1] = value
+    with pytest.raises(FormatError):
+        packing.unpack_groups(arrays)
+    with pytest.raises(FormatError, match="does not increase"):
+        packing.unpack_groups(packing.pack_groups([tree_group(instance, depths=np.array([1, 0]))]))
 
 
 BROKEN = {

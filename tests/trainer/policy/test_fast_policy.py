@@ -31,14 +31,13 @@ from aerl_trainer.policy.weights import (
     initial_weights,
 )
 from aerl_trainer.policy.workspace import allocate_policy, list_length
-from aerl_trainer.tree.records import TreeGroup
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.kernels.arrays import N_READY, Floats
 from dagsched_env.kernels.state.transitions import place, reset
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
-from dagsched_env.problem.simulator import State, replay
+from dagsched_env.problem.simulator import replay
 from dagsched_env.schedulers import heft
 from helpers import references
 from helpers.policies import some_weights
@@ -311,35 +310,19 @@ def test_the_gradient_is_that_of_the_log_probability() -> None:
             assert (ends[0] - ends[1]) / (2 * step) == pytest.approx(expected, rel=0.05, abs=0.05)
 
 
-def test_a_decision_of_another_policy_counts_by_its_clipped_ratio() -> None:
-    """π / b decides; ratios of 1 give the gradient of the policy's own schedules."""
-    instance, policy = problem(10, 3), FastPolicy(some_weights())
-    ((*steps,),) = policy.complete(instance, [State(instance)], np.random.default_rng(1))
-    actions = np.array([[action for action, _ in steps]])
-    drawn = np.array([[probability for _, probability in steps]])
-    own = policy.grade(instance, actions, drawn, clip=10.0)
-    expected = policy.sample(instance, 1, np.random.default_rng(1), gradients=True)
-    assert np.array_equal(actions, expected.actions)
-    assert np.allclose(own, expected.gradients, rtol=1e-4, atol=1e-5)
-    half = policy.grade(instance, actions, 2 * drawn, clip=10.0)
-    assert np.allclose(half, own / 2, rtol=1e-4, atol=1e-5)
-    clipped = policy.grade(instance, actions, drawn / 4, clip=2.0)
-    assert np.allclose(clipped, 2 * own, rtol=1e-4, atol=1e-5)
-
-
 def test_what_the_policy_never_takes_counts_nothing() -> None:
     """Of many pairs, the one of lowest prior is outside the short list."""
     comp = np.outer(np.arange(1, 21), [1.0, 2.0])
-    instance = Instance(comp, np.zeros((0, 2), dtype=int), [])
-    order = np.arange(20)  # the lowest rank first, on the slow processor
-    actions = (order * 2 + 1)[np.newaxis]
-    gradient = FastPolicy(some_weights()).grade(instance, actions, np.ones((1, 20)), clip=1.0)
-    assert np.isfinite(gradient).all()
-    first = (order[:1] * 2 + 1)[np.newaxis]
+    instance, policy = Instance(comp, np.zeros((0, 2), dtype=int), []), FastPolicy(some_weights())
+    path = policy.sample(instance, 1, np.random.default_rng(0)).actions[0]
     f, w = policy_context(instance), allocate_policy(20, 2)
     reset(f.c.g, w.state)
     begin(f, w, w.state)
-    assert first[0, 0] not in w.actions[: short_list(f, w, w.state)]
+    listed = w.actions[: short_list(f, w, w.state)]
+    for other, counts in ((1, False), (int(listed[-1]), True)):  # the lowest rank, when slow
+        assert (other in listed) == counts
+        gradient = policy.grade(instance, path, np.zeros(1, int), np.array([other]), np.ones(1))
+        assert gradient.any() == counts
 
 
 def test_pairs_are_drawn_by_their_probabilities() -> None:
@@ -410,55 +393,11 @@ def test_bad_arguments_are_named() -> None:
         PolicyConfig(schedules=1)
 
 
-def tree_group(seed: int = 0, k: int = 3) -> TreeGroup:
-    """Schedules that stand for those of a tree."""
-    instance = problem(8, 2, seed)
-    group = FastPolicy(some_weights()).sample(instance, k, np.random.default_rng(seed))
-    return TreeGroup(instance, group.actions, np.full((k, 8), 0.5), group.makespans)
-
-
-def test_groups_of_trees_rollouts_and_both() -> None:
-    def training(rollouts: bool) -> PolicyGradient:
-        rng, config = np.random.default_rng(0), PolicyConfig(instances=4, schedules=5)
-        return PolicyGradient(lambda _: problem(8, 2), rng, config, rollouts=rollouts)
-
-    trees = [tree_group(seed) for seed in range(2)]
-    both = training(True).step(trees=trees)
-    assert (both.groups, both.trees, both.schedules) == (4, 2, 4 * 5 + 2 * 3)
-    alone = training(False).step(trees=trees)
-    assert (alone.groups, alone.trees, alone.schedules) == (2, 2, 6)
-    none = training(True).step()
-    assert (none.groups, none.trees, none.schedules) == (4, 0, 20)
-    assert len({both.gradient_norm, alone.gradient_norm, none.gradient_norm}) == 3
-
-
-def test_training_moves_towards_the_best_schedules_of_a_tree() -> None:
-    """Rewards are signed: the shortest gains probability, the longest loses it."""
-    tree = tree_group(k=8)
-    rng, config = np.random.default_rng(0), PolicyConfig(learning_rate=0.003, average=0.0)
-    training = PolicyGradient(lambda _: tree.instance, rng, config, rollouts=False)
-
-    def probability(k: int) -> float:
-        weights = training.policy.weights
-        return log_probability(tree.instance, weights, tree.actions[k].tolist())
-
-    ends = int(np.argmin(tree.makespans)), int(np.argmax(tree.makespans))
-    before = [probability(k) for k in ends]
-    for _ in range(20):
-        training.step(trees=[tree])
-    gains = [probability(k) - b for k, b in zip(ends, before, strict=True)]
-    assert gains[0] > gains[1] + 0.1
-
-
 def test_the_reward_of_makespans_decides_what_is_learned() -> None:
-    tree = tree_group(k=8)
-
     def learned(reward: Callable[[Floats], Floats]) -> Weights:
         rng, config = np.random.default_rng(0), PolicyConfig(average=0.0)
-        training = PolicyGradient(
-            lambda _: tree.instance, rng, config, reward=reward, rollouts=False
-        )
-        training.step(trees=[tree])
+        training = PolicyGradient(lambda _: problem(8, 2), rng, config, reward=reward)
+        training.step()
         return training.policy.weights
 
     by_default = learned(partial(rank_rewards, temperature=1.0))

@@ -23,8 +23,9 @@ from aerl_trainer import config as settings
 from aerl_trainer.config import Config
 from aerl_trainer.network.network import Network
 from aerl_trainer.run.interruption import Stop, stop_on_signals
+from aerl_trainer.run.problems import Problems
 from aerl_trainer.run.reporting import RunDirectory, read_metrics
-from aerl_trainer.run.training import TrainingResult, train
+from aerl_trainer.run.training import TrainingResult, _Run, train
 from aerl_trainer.runtime.pool import LockstepPool
 from aerl_trainer.runtime.process_pool import ProcessPool
 from aerl_trainer.solving.loading import load_policy
@@ -125,7 +126,6 @@ def test_a_run_ends_after_its_steps_and_leaves_everything(
     assert kinds == {"policy", "train", "search", "validation"}
     for kind in ("policy", "train"):
         assert [r["step"] for r in found if r["kind"] == kind] == list(range(1, 21))
-    assert any(r["trees"] > 0 for r in found if r["kind"] == "policy")
     searches = [r for r in found if r["kind"] == "search"]
     assert [r["job_id"] for r in searches] == list(range(result.jobs))
     assert all(r["outcome"] in ("complete", "exhausted") for r in searches)
@@ -206,23 +206,41 @@ def test_a_resumed_run_is_the_uninterrupted_one(
     assert_same_checkpoint(state_of(other), state_of(directory))
 
 
-def test_trees_that_wait_for_the_fast_policy_outlive_a_resume(tmp_path: Path) -> None:
-    """Here a step needs two more trees and takes one."""
-    config = lockstep_config(
-        run={"max_steps": 4},
-        learner={"groups": "tree", "network": False, "steps_per_job": 0.5},
-        policy={"instances": 1},
-    )
-    once, straight = run(tmp_path / "once", config)
-    _, directory = run(tmp_path / "twice", with_steps(config, 2))
-    assert state_of(directory).arrays["waiting_schedules"].shape == (1,)
-    twice, _ = run(tmp_path / "twice", config, resume=True)
+def tree_config(**overrides: dict[str, Any]) -> Config:
+    """The fast policy learns from trees, in lock-step, as a run does by default."""
+    learner = {"network": False, **overrides.pop("learner", {})}
+    replay = {"share": 0.5, "min_size": 2}
+    return lockstep_config(learner=learner, replay=replay, **overrides)
+
+
+def test_a_run_on_trees_and_its_replay_outlive_a_resume(tmp_path: Path) -> None:
+    once, straight = run(tmp_path / "once", tree_config())
+    found = records(straight)
+    steps = [r for r in found if r["kind"] == "policy"]
+    assert [r["step"] for r in steps] == list(range(1, 21))
+    assert all(r["trees"] == r["groups"] == 3 for r in steps)
+    assert any(r["replayed"] > 0 for r in steps)
+    assert once.jobs == 3 * 20
+    assert sum(r["trees"] - r["replayed"] for r in steps) >= steps[-1]["stored"] > 4
+    _, directory = run(tmp_path / "twice", with_steps(tree_config(), 7))
+    twice, _ = run(tmp_path / "twice", tree_config(), resume=True)
     assert twice == once
-    assert records(directory) == records(straight)
-    ends = [state_of(d) for d in (straight, directory)]
-    assert_same_arrays(*(end.arrays for end in ends))
-    for name in ("policy", "policy_gradient"):
-        assert_same_arrays(*(end.tensors[name] for end in ends))
+    assert records(directory) == found
+    assert_same_checkpoint(state_of(directory), state_of(straight))
+
+
+def test_trees_that_wait_for_the_policy_outlive_a_resume(tmp_path: Path) -> None:
+    config = tree_config(run={"max_steps": 1, "actors": 2, "trees_in_flight": 4})
+    _, directory = run(tmp_path / "run", config)
+    saved = state_of(directory)
+    waiting = len(saved.arrays["waiting_tree_step"])
+    levels, count = config.curriculum.levels, config.validator.instances
+    problems = Problems(levels, seed=config.run.seed, count=count)
+    resumed = _Run(config, directory, problems)
+    resumed.restore(directory.checkpoints / "last")
+    assert resumed.lifecycle.waiting_groups == waiting
+    assert resumed.gradient.replay is not None
+    assert len(resumed.gradient.replay) > 0
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,16 @@ def job_of(number: int, policy: FastPolicy | None = None) -> SearchJob:
 @pytest.fixture(scope="module")
 def harvest() -> tuple[SearchJob, Harvest]:
     """Of a job with a network, searched here."""
-    config = lockstep_config()
+    return harvested(lockstep_config())
+
+
+@pytest.fixture(scope="module")
+def tree_harvest() -> tuple[SearchJob, Harvest]:
+    """Of a job for the fast policy, searched here."""
+    return harvested(lockstep_config(learner={"network": False}))
+
+
+def harvested(config: Config) -> tuple[SearchJob, Harvest]:
     jobs = LocalJobs(config, LockstepPool(config))
     job = job_of(3)
     jobs.submit(job, 1.0)
@@ -94,10 +103,21 @@ def test_a_job_arrives_as_it_was_sent() -> None:
 def test_a_harvest_arrives_as_it_was_sent(harvest: tuple[SearchJob, Harvest]) -> None:
     job, sent = harvest
     back = parcels.unpack_harvest(parcels.pack_harvest(sent), job, network=True)
-    assert same(sent.group, back.group)
     assert same(sent.experiences, back.experiences)
     assert sent.report == back.report
-    assert back.group.instance is job.instance is back.experiences[0].instance
+    assert back.group is None
+    assert back.experiences[0].instance is job.instance
+
+
+def test_a_tree_arrives_as_it_was_sent(tree_harvest: tuple[SearchJob, Harvest]) -> None:
+    job, sent = tree_harvest
+    back = parcels.unpack_harvest(parcels.pack_harvest(sent), job, network=False)
+    assert sent.group is not None
+    assert back.group is not None
+    assert same(sent.group, back.group)
+    assert sent.report == back.report
+    assert back.group.instance is job.instance
+    assert back.experiences == []
 
 
 def spoiled(arrays: Arrays, key: str, place: int, value: float) -> Arrays:
@@ -109,12 +129,9 @@ def spoiled(arrays: Arrays, key: str, place: int, value: float) -> Arrays:
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("waiting_makespans", 1.0, "is claimed to have"),
-        ("waiting_makespans", np.nan, "not finite"),
-        ("waiting_actions", 10**6, "out of range"),
-        ("waiting_probabilities", 0.0, r"not in \(0, 1\]"),
-        ("waiting_probabilities", 1.5, r"not in \(0, 1\]"),
-        ("experience_makespan", 1.0, "different makespans"),
+        ("experience_makespan", 1.0, "is claimed to have"),
+        ("experience_makespan", np.nan, "not finite"),
+        ("experience_actions", 10**6, "out of range"),
         ("experience_visited", 10**6, "its lengths say"),
         ("experience_reward", np.inf, "not finite"),
         ("report", 200, "cannot be read"),
@@ -129,16 +146,34 @@ def test_a_harvest_that_cannot_be_is_refused(
         parcels.unpack_harvest(arrays, job, network=True)
 
 
-def test_a_schedule_with_its_tasks_in_an_impossible_order_is_refused(
-    harvest: tuple[SearchJob, Harvest],
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("tree_makespan", 1.0, "is claimed to have"),
+        ("tree_makespans", -1.0, "is negative"),
+        ("tree_makespans", np.nan, "not finite"),
+        ("tree_actions", 10**6, "out of range"),
+        ("tree_inclusion", 0.0, r"not in \(0, 1\]"),
+        ("tree_inclusion", 1.5, r"not in \(0, 1\]"),
+    ],
+)
+def test_a_tree_that_cannot_be_is_refused(
+    tree_harvest: tuple[SearchJob, Harvest], key: str, value: float, message: str
 ) -> None:
-    job, sent = harvest
+    job, sent = tree_harvest
+    arrays = spoiled(parcels.pack_harvest(sent), key, 0, value)
+    with pytest.raises(DAGSchedError, match=message):
+        parcels.unpack_harvest(arrays, job, network=False)
+
+
+def test_a_schedule_with_its_tasks_in_an_impossible_order_is_refused(
+    tree_harvest: tuple[SearchJob, Harvest],
+) -> None:
+    job, sent = tree_harvest
     arrays = parcels.pack_harvest(sent)
-    actions = arrays["waiting_actions"].copy()
-    n = job.instance.n_tasks
-    actions[:n] = actions[:n][::-1]
+    actions = arrays["tree_actions"][::-1].copy()
     with pytest.raises(DAGSchedError, match="not legal"):
-        parcels.unpack_harvest({**arrays, "waiting_actions": actions}, job, network=True)
+        parcels.unpack_harvest({**arrays, "tree_actions": actions}, job, network=False)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +205,7 @@ def test_the_harvest_of_another_job_is_refused(harvest: tuple[SearchJob, Harvest
 
 @pytest.mark.parametrize("key", ["gradients", "spreads"])
 def test_gradients_that_are_no_numbers_are_refused(key: str) -> None:
-    arrays = parcels.pack_gradients(graded_here([GroupWork(problem(), None, 1)]))
+    arrays = parcels.pack_gradients(graded_here([GroupWork(problem(), 1)]))
     assert len(parcels.unpack_gradients(arrays, 1)) == 1
     with pytest.raises(DAGSchedError, match="out of range"):
         parcels.unpack_gradients(spoiled(arrays, key, 0, np.nan), 1)
@@ -192,6 +227,7 @@ def test_every_job_is_harvested_once(jobs: ClusterJobs, config: Config) -> None:
     assert jobs.free == 8
     for harvest in found:
         job = sent[harvest.report.job_id]
+        assert harvest.group is not None
         assert harvest.group.instance is job.instance
         assert harvest.report.simulations >= config.search.budget
         assert harvest.experiences == []
@@ -233,9 +269,7 @@ def test_harvests_that_cannot_be_are_searched_again_and_then_end_the_run(
     for handle in site.handles:
         search = handle.worker.search
         handle.worker.search = (  # type: ignore[method-assign]
-            lambda *arguments, search=search: spoiled(
-                search(*arguments), "waiting_makespans", 0, 1.0
-            )
+            lambda *arguments, search=search: spoiled(search(*arguments), "tree_makespan", 0, 1.0)
         )
     jobs.submit(job_of(0), 1.0)
 
@@ -274,18 +308,15 @@ def test_the_driver_never_holds_more_than_it_should(config: Config, site: Thread
 
 
 def grader(config: Config) -> GroupGrader:
-    return GroupGrader(config.policy, rank_rewards, rollouts=True)
+    return GroupGrader(config.policy.schedules, rank_rewards)
 
 
 def graded_here(work: list[GroupWork]) -> list[GroupGradient]:
     return [grader(small_config())(FastPolicy(), item) for item in work]
 
 
-def test_groups_are_graded_as_here_to_the_bit(
-    config: Config, site: ThreadSite, harvest: tuple[SearchJob, Harvest]
-) -> None:
-    work = [GroupWork(problem(seed=i), None, i) for i in range(7)]
-    work.insert(2, GroupWork(harvest[0].instance, harvest[1].group, 9))
+def test_groups_are_graded_as_here_to_the_bit(config: Config, site: ThreadSite) -> None:
+    work = [GroupWork(problem(seed=i), i) for i in range(7)]
     here = ThreadedGradients(grader(config), 1)
     expected = here(FastPolicy(), work)
     fleet = Fleet(site, rooms(config), stall_s=60.0)
@@ -307,7 +338,7 @@ def test_gradients_say_what_has_ended_the_fleet(config: Config, site: ThreadSite
     fleet.error = FleetError("they keep dying")
     there = ClusterGradients(fleet, ThreadedGradients(grader(config), 1))
     with pytest.raises(FleetError, match="they keep dying"):
-        there(FastPolicy(), [GroupWork(problem(), None, 1)])
+        there(FastPolicy(), [GroupWork(problem(), 1)])
     fleet.close()
 
 
@@ -318,7 +349,8 @@ def test_what_a_harvest_is_made_of_is_what_a_run_here_learns_from() -> None:
     jobs.submit(job, 1.0)
     found = jobs.wait(0.0)
     assert found is not None
-    assert found.group.makespans.min() == found.report.best_makespan
-    assert len(found.experiences) == len(found.group.makespans)
+    assert found.group is None
+    assert min(e.makespan for e in found.experiences) == found.report.best_makespan
+    assert len(found.experiences) == config.search.min_trajectories
     assert jobs.wait(0.0) is None
     jobs.close()
