@@ -18,6 +18,7 @@ SHELL := /bin/sh
 
 CHECKED := $(addprefix tests/,env/schedulers env/solver env/environment env/problem/test_simulator.py trainer/policy \
 	trainer/learning trainer/tree)
+SPREAD := -n auto --maxprocesses 4 --dist loadscope
 BENCHES := env schedulers search fixed_prefix
 
 TRAIN_FLAGS := \
@@ -64,15 +65,16 @@ $(KERNELS): $(TRAINER) $(wildcard dagsched_env/kernels/jit.py dagsched_env/kerne
 train: $(KERNELS) ## train AERL-DS: MINUTES, RUN (name under runs/), INSTANCES, ACTORS, SEED, CONFIG, RESUME=1
 	@$(BIN)/aerl train $(TRAIN_FLAGS)
 
-# The tests of a file stay together: they share fixtures that train.
+# The tests of a file stay together: they share fixtures that train. The slowest files begin, see
+# tests/conftest.py; pytest-xdist would begin with those of the most tests.
 test: $(STAMP) $(KERNELS) ## run all tests, on up to four cores
-	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadscope
+	@$(BIN)/python -m pytest $(SPREAD) --no-loadscope-reorder
 
 # A kernel with an index outside its array reads or writes some other memory, in silence.
 bounds: $(STAMP) ## run the tests of the kernels with every index checked
 	@rm -rf $(VENV)/bounds
 	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR='$(CURDIR)/$(VENV)/bounds' $(BIN)/python -m pytest \
-		-n auto --maxprocesses 4 --dist loadscope -m 'not slow' $(CHECKED)
+		$(SPREAD) -m 'not slow' $(CHECKED)
 
 baseline: $(KERNELS) ## train MaskablePPO on graphs like those of the suite heldout: MINUTES
 	@$(BIN)/python -m aerl_trainer.baselines.maskable_ppo $(if $(MINUTES),--minutes '$(MINUTES)')

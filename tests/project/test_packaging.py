@@ -238,7 +238,8 @@ def test_make_targets_exist_and_are_listed_by_help() -> None:
         ),
         (
             ("test",),
-            ".venv/bin/python -m pytest -n auto --maxprocesses 4 --dist loadscope",
+            ".venv/bin/python -m pytest -n auto --maxprocesses 4 --dist loadscope "
+            "--no-loadscope-reorder",
         ),
     ],
 )
