@@ -45,6 +45,7 @@ drop_stale_machine_code()
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads wait for each other on busy cores
 
 settings.register_profile("reproducible", deadline=None, derandomize=True, max_examples=60)
+settings.register_profile("brief", deadline=None, derandomize=True, max_examples=20)
 settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "reproducible"))
 
