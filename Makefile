@@ -7,7 +7,9 @@ TRAINER := $(VENV)/trainer
 STAMP := $(VENV)/installed
 KERNELS := $(VENV)/kernels
 
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
+# pip would make it on one core, and that of other projects' tests, too. One file of torch is for a newer Python.
+BYTECODE := $(BIN)/python -m compileall -qq -j 0 -x '/tests?/'
 TRAINING := trainer,plot,exact,formats,compare,workflows,jobshop
 OTHERS := llvm,ray,tsp,human,docs,dev
 
@@ -46,12 +48,14 @@ $(TRAINER): setup.cfg pyproject.toml constraints.txt
 	@echo 'installing into $(VENV); PyTorch alone is some 200 MB, several times that with CUDA'
 	@$(PYTHON) -m venv $(VENV)
 	@$(INSTALL) -e '.[$(TRAINING)]'
+	@$(BYTECODE) $(VENV)/lib || :
 	@touch $@
 
 # What `make train` can do without, so that the first training begins sooner.
 $(STAMP): $(TRAINER)
 	@echo 'installing what tests, documentation and the other examples need'
 	@$(INSTALL) -e '.[$(TRAINING),$(OTHERS)]'
+	@$(BYTECODE) $(VENV)/lib || :
 	@touch $@
 
 # Numba's cache looks at the file of a kernel alone, not at those of the kernels that it calls.
@@ -67,7 +71,9 @@ train: $(KERNELS) ## train AERL-DS: MINUTES, RUN (name under runs/), INSTANCES, 
 
 # The tests of a file stay together: they share fixtures that train. The slowest files begin, see
 # tests/conftest.py; pytest-xdist would begin with those of the most tests.
+# They start hundreds of processes, which may not write bytecode (PYTHONDONTWRITEBYTECODE).
 test: $(STAMP) $(KERNELS) ## run all tests, on up to four cores
+	@$(BYTECODE) dagsched_env aerl_trainer
 	@$(BIN)/python -m pytest $(SPREAD) --no-loadscope-reorder
 
 # A kernel with an index outside its array reads or writes some other memory, in silence.
