@@ -7,7 +7,9 @@ TRAINER := $(VENV)/trainer
 STAMP := $(VENV)/installed
 KERNELS := $(VENV)/kernels
 
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
+# pip would make it on one core, and that of other projects' tests, too. One file of torch is for a newer Python.
+BYTECODE := $(BIN)/python -m compileall -qq -j 0 -x '/tests?/'
 TRAINING := trainer,plot,exact,formats,compare,workflows,jobshop
 OTHERS := llvm,ray,tsp,human,docs,dev
 
@@ -18,6 +20,7 @@ SHELL := /bin/sh
 
 CHECKED := $(addprefix tests/,env/schedulers env/solver env/environment env/problem/test_simulator.py trainer/policy \
 	trainer/learning trainer/tree)
+SPREAD := -n auto --maxprocesses 4 --dist loadscope
 BENCHES := env schedulers search fixed_prefix
 
 TRAIN_FLAGS := \
@@ -45,12 +48,14 @@ $(TRAINER): setup.cfg pyproject.toml constraints.txt
 	@echo 'installing into $(VENV); PyTorch alone is some 200 MB, several times that with CUDA'
 	@$(PYTHON) -m venv $(VENV)
 	@$(INSTALL) -e '.[$(TRAINING)]'
+	@$(BYTECODE) $(VENV)/lib || :
 	@touch $@
 
 # What `make train` can do without, so that the first training begins sooner.
 $(STAMP): $(TRAINER)
 	@echo 'installing what tests, documentation and the other examples need'
 	@$(INSTALL) -e '.[$(TRAINING),$(OTHERS)]'
+	@$(BYTECODE) $(VENV)/lib || :
 	@touch $@
 
 # Numba's cache looks at the file of a kernel alone, not at those of the kernels that it calls.
@@ -64,15 +69,18 @@ $(KERNELS): $(TRAINER) $(wildcard dagsched_env/kernels/jit.py dagsched_env/kerne
 train: $(KERNELS) ## train AERL-DS: MINUTES, RUN (name under runs/), INSTANCES, ACTORS, SEED, CONFIG, RESUME=1
 	@$(BIN)/aerl train $(TRAIN_FLAGS)
 
-# The tests of a file stay together: they share fixtures that train.
+# The tests of a file stay together: they share fixtures that train. The slowest files begin, see
+# tests/conftest.py; pytest-xdist would begin with those of the most tests.
+# They start hundreds of processes, which may not write bytecode (PYTHONDONTWRITEBYTECODE).
 test: $(STAMP) $(KERNELS) ## run all tests, on up to four cores
-	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadscope
+	@$(BYTECODE) dagsched_env aerl_trainer
+	@$(BIN)/python -m pytest $(SPREAD) --no-loadscope-reorder
 
 # A kernel with an index outside its array reads or writes some other memory, in silence.
 bounds: $(STAMP) ## run the tests of the kernels with every index checked
 	@rm -rf $(VENV)/bounds
 	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR='$(CURDIR)/$(VENV)/bounds' $(BIN)/python -m pytest \
-		-n auto --maxprocesses 4 --dist loadscope -m 'not slow' $(CHECKED)
+		$(SPREAD) -m 'not slow' $(CHECKED)
 
 baseline: $(KERNELS) ## train MaskablePPO on graphs like those of the suite heldout: MINUTES
 	@$(BIN)/python -m aerl_trainer.baselines.maskable_ppo $(if $(MINUTES),--minutes '$(MINUTES)')

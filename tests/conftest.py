@@ -45,8 +45,24 @@ drop_stale_machine_code()
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads wait for each other on busy cores
 
 settings.register_profile("reproducible", deadline=None, derandomize=True, max_examples=60)
+settings.register_profile("brief", deadline=None, derandomize=True, max_examples=20)
 settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "reproducible"))
+
+
+SLOWEST = (
+    *("trainer/runtime/test_ray.py", "trainer/run/test_training.py"),
+    *("project/test_benchmarks.py", "trainer/runtime/test_faults.py"),
+    *("trainer/runtime/test_runtime.py", "trainer/cli/test_aerl_cli.py"),
+    *("project/test_site.py", "project/test_examples.py"),
+)
+"""Files of a minute and more, the longest first."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The slowest files come first: begun at the end, one of them would keep one process busy."""
+    ranks = {Path(__file__).parent / name: rank for rank, name in enumerate(SLOWEST)}
+    items.sort(key=lambda item: ranks.get(item.path, len(SLOWEST)))
 
 
 @pytest.fixture(autouse=True)

@@ -25,6 +25,8 @@ from helpers import ROOT
 from helpers.small_runs import problem
 
 BENCHMARKS = ROOT / "benchmarks"
+JUDGED = ("heldout", "valid")
+"""Suites on which the ablation compares its variants."""
 
 
 def printed_by(script, *options, cwd, timeout=200):
@@ -41,6 +43,19 @@ def script(monkeypatch):
     """Imports a module of the benchmarks as a script does."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     return importlib.import_module
+
+
+@pytest.fixture
+def printed_here(script, monkeypatch, capsys, tmp_path):
+    """What a script prints whose ``main`` runs in this process, which has loaded the kernels."""
+
+    def run(name, *options):
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", [name, *options])
+        script(name.removesuffix(".py")).main()
+        return capsys.readouterr().out
+
+    return run
 
 
 @pytest.fixture
@@ -99,9 +114,9 @@ def test_the_rival_grows_the_same_tree(rival, instance, best_weight, layout):
 
 
 @pytest.mark.slow
-def test_the_benchmark_measures_both(tmp_path):
+def test_the_benchmark_measures_both(printed_here):
     minimal = ["--simulations", "10", "--rounds", "1", "--instances", "1", "--actors", "2"]
-    printed = printed_by("manager_search.py", *minimal, cwd=tmp_path)
+    printed = printed_here("manager_search.py", *minimal)
     rows = re.findall(r"^(shared tree|rival[\w, ]*?) +([\d.]+) +(\d+)$", printed, re.MULTILINE)
     assert [name for name, *_ in rows] == [
         "shared tree",
@@ -135,10 +150,9 @@ def test_documented_commands_have_options_that_exist(name, monkeypatch, capsys):
     } <= known
 
 
-@pytest.mark.slow
-def test_solve_meets_its_rival(tmp_path):
-    few = ["--sizes", "10", "12", "--budgets", "0.05", "--instances", "2", "--jobs", "2"]
-    printed = printed_by("rival.py", *few, cwd=tmp_path)
+def test_solve_meets_its_rival(printed_here):
+    few = ["--sizes", "10", "12", "--budgets", "0.05", "--instances", "2"]
+    printed = printed_here("rival.py", *few)
     rows = re.findall(
         r"^ +(\d+) +0\.05 +([\d.]+) +[\d.]+ +(\d+)/(\d+)/(\d+) ", printed, re.MULTILINE
     )
@@ -148,12 +162,17 @@ def test_solve_meets_its_rival(tmp_path):
         assert 0.8 < float(ratio) < 1.2
 
 
-@pytest.mark.slow
-def test_variants_are_compared_and_an_interrupted_comparison_goes_on(tmp_path):
+def test_variants_are_compared_and_an_interrupted_comparison_goes_on(
+    script, printed_here, monkeypatch, tmp_path
+):
+    """On the last two graphs of each suite with at most 100 tasks."""
+    last = {name: [i for i in suites.load(name) if i.n_tasks <= 100][-2:] for name in JUDGED}
+    monkeypatch.setattr(script("ablation"), "suites", SimpleNamespace(load=last.__getitem__))
+    monkeypatch.setattr(script("ablation"), "warm_up", lambda: None)
     few = ["--variants", "untrained", "imitation", "--seconds", "0.1", "--json", "runs.json"]
-    printed_by("ablation.py", *few, "--seeds", "1", cwd=tmp_path)
+    printed_here("ablation.py", *few, "--seeds", "1")
     first = json.loads((tmp_path / "runs.json").read_text())
-    printed = printed_by("ablation.py", *few, "--seeds", "2", cwd=tmp_path)
+    printed = printed_here("ablation.py", *few, "--seeds", "2")
     runs = json.loads((tmp_path / "runs.json").read_text())
     assert runs[:2] == first
     made = [(run["seed"], run["variant"]) for run in runs]
@@ -187,18 +206,20 @@ def test_faults_lose_nothing_and_an_interrupted_campaign_goes_on(tmp_path):
     """A solve loses a child, and a training is killed whole and resumed."""
     few = ["--kinds", "solve_child_killed", "all_killed", "--seed", "3"]
     printed_by("faults.py", *few, "--faults", "1", cwd=tmp_path)
+    with (tmp_path / "faults.jsonl").open("a") as record:
+        json.dump({"seed": 3, "durations": {"train": 4.0}}, record)  # saves a run without a fault
     first = (tmp_path / "faults.jsonl").read_text()
     with (tmp_path / "faults.jsonl").open("a") as record:
-        record.write('{"kind": "all_ki')  # killed in the middle of a line
+        record.write('\n{"kind": "all_ki')  # killed in the middle of a line
     printed = printed_by("faults.py", *few, "--faults", "2", cwd=tmp_path, timeout=600)
     assert (tmp_path / "faults.jsonl").read_text().startswith(first)
     assert printed.splitlines()[-1].startswith("| all | 2 | 0 | 0 | 0 |")
     assert not any((tmp_path / "runs" / "faults").iterdir())
 
 
-def test_replay_is_measured_with_or_without_cpprb(tmp_path):
+def test_replay_is_measured_with_or_without_cpprb(printed_here):
     few = ["--capacity", "2000", "--seconds", "0.01", "--rounds", "1"]
-    printed = printed_by("replay.py", *few, cwd=tmp_path)
+    printed = printed_here("replay.py", *few)
     rows = re.findall(r"^(\w[\w ]*?) +\d+ +\d+ +([\d.]+) +([\d.]+)$", printed, re.MULTILINE)
     names = [name for name, *_ in rows]
     assert names[:3] == ["proportional", "rank", "plain numpy"]
@@ -206,17 +227,17 @@ def test_replay_is_measured_with_or_without_cpprb(tmp_path):
     assert ("cpprb" in names) != ("cpprb is not installed" in printed)
 
 
-def test_the_learner_is_measured_part_by_part(tmp_path):
+def test_the_learner_is_measured_part_by_part(printed_here):
     few = ["--trajectories", "2", "--steps", "1", "--rounds", "1"]
-    printed = printed_by("learner.py", *few, cwd=tmp_path)
+    printed = printed_here("learner.py", *few)
     rows = re.findall(r"^(.+?) +(\d+) +([\d.]+)$", printed, re.MULTILINE)
     assert [name for name, *_ in rows][-2:] == ["whole step", "written with torch"]
     assert len(rows) == 5
 
 
 @pytest.mark.slow
-def test_the_learner_is_compared_with_that_of_another_checkout(tmp_path):
-    printed = printed_by("learner.py", "--before", str(ROOT), "--rounds", "3", cwd=tmp_path)
+def test_the_learner_is_compared_with_that_of_another_checkout(printed_here):
+    printed = printed_here("learner.py", "--before", str(ROOT), "--rounds", "3")
     before, now, ratio = re.findall(
         r"^(?:before|now|before / now) +([\d.]+)", printed, re.MULTILINE
     )
@@ -224,19 +245,12 @@ def test_the_learner_is_compared_with_that_of_another_checkout(tmp_path):
     assert 0.2 < float(ratio) < 5.0
 
 
-@pytest.mark.slow
-def test_all_solvers_meet_and_a_finished_contest_is_not_repeated(
-    script, monkeypatch, capsys, tmp_path
-):
-    few = ["--suites", "paper", "--stride", "8", "--budgets", "0.05", "--seeds", "2"]
-    few += ["--json", "runs.json"]
+def test_all_solvers_meet_and_a_finished_contest_is_not_repeated(printed_here, tmp_path):
+    few = ["--suites", "paper", "--stride", "8", "--budgets", "0.05", "--json", "runs.json"]
     pictures = ["--picture", "runs.png", "--curve", "curve.png"]
-    first = printed_by("solvers.py", *few, *pictures, cwd=tmp_path)
+    first = printed_here("solvers.py", *few, *pictures)
     kept = (tmp_path / "runs.json").read_text()
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["solvers.py", *few, "--csv", "runs.csv"])
-    script("solvers").main()
-    second = capsys.readouterr().out
+    second = printed_here("solvers.py", *few, "--csv", "runs.csv")
     assert (tmp_path / "runs.json").read_text() == kept
     progress, tables = first.split("\n\n", 1)
     assert progress == "paper/Topcuoglu2002, 0.05 s"
@@ -254,14 +268,14 @@ def test_all_solvers_meet_and_a_finished_contest_is_not_repeated(
 
 
 @pytest.mark.slow
-def test_solvers_meet_on_a_cluster_and_a_finished_contest_starts_none(tmp_path):
+def test_solvers_meet_on_a_cluster_and_a_finished_contest_starts_none(printed_here, tmp_path):
     pytest.importorskip("ray", reason="the extra ray is not installed")
     few = ["--suites", "paper", "--stride", "8", "--budgets", "0.05", "--json", "runs.json"]
     printed = printed_by("solvers.py", *few, "--ray", "local:1", cwd=tmp_path)
     progress, tables = printed.split("\n\n", 1)
     assert progress == "paper/Topcuoglu2002, 0.05 s"
     assert "Worse than the portfolio: 0 of 1." in tables
-    again = printed_by("solvers.py", *few, "--ray", "127.0.0.1:9", cwd=tmp_path)  # nobody is there
+    again = printed_here("solvers.py", *few, "--ray", "127.0.0.1:9")  # nobody is there
     assert again.strip() == tables.strip()
 
 

@@ -238,7 +238,8 @@ def test_make_targets_exist_and_are_listed_by_help() -> None:
         ),
         (
             ("test",),
-            ".venv/bin/python -m pytest -n auto --maxprocesses 4 --dist loadscope",
+            ".venv/bin/python -m pytest -n auto --maxprocesses 4 --dist loadscope "
+            "--no-loadscope-reorder",
         ),
     ],
 )
@@ -270,7 +271,7 @@ def test_continuous_integration_runs_every_check() -> None:
     assert os.access(script, os.X_OK)
     text = script.read_text(encoding="utf-8")
     assert "set -euo pipefail" in text
-    for step in ("make install", "make docs", "in lint type imports;", "in test bounds;"):
+    for step in ("make -j2 install", "make docs", "in lint type imports;", "in test bounds;"):
         assert step in text
 
 

@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 
 from dagsched_env import Schedule
 from helpers import ROOT
-from helpers.snippets import EXAMPLE, Block, blocks, run, run_here
+from helpers.snippets import EXAMPLE, blocks, run, run_here
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PYTHON_BLOCKS = [block for block in blocks(README) if block.language == "python"]
@@ -28,9 +28,8 @@ def test_the_readme_has_what_it_promises() -> None:
     assert README.index(picture) < README.index("## Install") < README.index("make train ")
 
 
-@pytest.mark.parametrize("block", PYTHON_BLOCKS, ids=["solve", "gymnasium"])
-def test_python_blocks_print_a_result(block: Block, tmp_path: Path) -> None:
-    (command,) = block.commands
+def test_the_second_block_prints_a_result(tmp_path: Path) -> None:
+    (command,) = PYTHON_BLOCKS[1].commands
     out = run(command, tmp_path)
     assert re.search(r"\d+\.\d+", out.splitlines()[-1])
 
@@ -49,10 +48,13 @@ def test_the_first_block_prints_what_stands_below_it(tmp_path: Path) -> None:
     assert saved == pytest.approx(said_saved, abs=1.0)
 
 
-def test_the_picture_shows_what_its_commands_find(tmp_path: Path) -> None:
+def test_the_picture_shows_what_its_commands_find(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """And the text beside it has the figures; a search on other hardware may end a little apart."""
+    monkeypatch.chdir(tmp_path)
     for command in COMMANDS:
-        run(command, tmp_path)
+        run_here(command, tmp_path, capsys)
     assert (tmp_path / "solve_and_heft.png").stat().st_size > 10_000
     heft, solve = (
         Schedule.from_json((tmp_path / name).read_text(encoding="utf-8")).makespan

@@ -1,9 +1,5 @@
 """Kernels against plain-Python references and published numbers; with the JIT and without."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -24,6 +20,7 @@ from helpers.oracles import (
     paper_instance,
 )
 from helpers.strategies import episodes, instances
+from helpers.without_jit import WITHOUT_JIT, check_without_jit
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -338,10 +335,6 @@ def test_bounds(instance: Instance) -> None:
 # -- without the JIT ---------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="this is that run")
+@pytest.mark.skipif(WITHOUT_JIT, reason="this is that run")
 def test_everything_above_holds_without_the_jit() -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
-    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
-    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-2000:]
-    assert "1 skipped" in result.stdout
+    check_without_jit(__file__)

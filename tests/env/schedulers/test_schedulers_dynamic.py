@@ -2,9 +2,6 @@
 
 import itertools
 import math
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -33,6 +30,7 @@ from dagsched_env.schedulers.mapping import (
 from helpers import references, references_dynamic
 from helpers.oracles import GRAPHS, paper_instance
 from helpers.strategies import instances
+from helpers.without_jit import WITHOUT_JIT, check_without_jit
 
 PUBLISHED = {"DLS_noninsertion": dls, "MinMin": min_min, "MaxMin": max_min}
 REFERENCED = [bil, dls, dsc, duplex, etf, fastest_node, max_min, mct, met, min_min, olb, sufferage]
@@ -279,10 +277,6 @@ def test_a_chosen_portfolio(topcuoglu: Instance) -> None:
         best_of_portfolio(topcuoglu, schedulers={})
 
 
-@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="this is that run")
+@pytest.mark.skipif(WITHOUT_JIT, reason="this is that run")
 def test_everything_above_holds_without_the_jit() -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
-    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
-    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-2000:]
-    assert "1 skipped" in result.stdout
+    check_without_jit(__file__)

@@ -1,8 +1,5 @@
 """Rank-based schedulers: published makespans, and plain-Python references on random problems."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -25,6 +22,7 @@ from dagsched_env.schedulers.static_orders import hcpt, hlfet, mcp, pets
 from helpers import references, references_rank
 from helpers.oracles import GRAPHS, paper_instance
 from helpers.strategies import episodes, instances
+from helpers.without_jit import WITHOUT_JIT, check_without_jit
 
 PUBLISHED = {"HEFT": heft, "CPOP": cpop, "PEFT": peft, "LookaheadHEFT": lookahead_heft}
 REFERENCED = [cpop, hcpt, hlfet, ipeft, lookahead_heft, mcp, peft, pets, ppts]
@@ -182,10 +180,6 @@ def test_adopted_arrays_are_not_copied_and_become_read_only(topcuoglu: Instance)
         schedule.finish[0] = 0.0
 
 
-@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="this is that run")
+@pytest.mark.skipif(WITHOUT_JIT, reason="this is that run")
 def test_everything_above_holds_without_the_jit() -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
-    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
-    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-2000:]
-    assert "1 skipped" in result.stdout
+    check_without_jit(__file__)

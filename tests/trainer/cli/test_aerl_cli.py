@@ -14,7 +14,7 @@ import tomli_w
 from rich.status import Status
 
 from aerl_trainer import config as settings
-from aerl_trainer.cli import joined, main
+from aerl_trainer.cli import joined, main, training
 from aerl_trainer.config import Config, RunConfig
 from aerl_trainer.policy.shipped import shipped_names
 from aerl_trainer.run.reporting import RunDirectory, read_metrics
@@ -34,6 +34,8 @@ SMALL = small_config(
     run={"actors": 1, "max_steps": 6, "evaluation_simulations": 5}, validator={"interval": 3}
 )
 PNG = b"\x89PNG\r\n\x1a\n"
+ALONE = "inference.backend=inline"
+"""With one actor, no process is started."""
 
 
 def write_config(path: Path, config: Config = SMALL) -> Path:
@@ -79,6 +81,12 @@ def instance_file(tmp_path: Path) -> tuple[Path, Instance]:
 
 
 # -- train ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def few_to_report_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tables at the end of a run are of 8 problems, not of the 40 of the suite heldout."""
+    monkeypatch.setattr(training, "HELDOUT", "suite:paper")
 
 
 @pytest.fixture(scope="module")
@@ -145,12 +153,13 @@ def test_flags_override_set_overrides_the_file(trained: tuple[Path, str]) -> Non
     assert saved.curriculum == SMALL.curriculum
 
 
+@pytest.mark.usefixtures("few_to_report_on")
 def test_train_resumes(trained: tuple[Path, str], capsys: pytest.CaptureFixture[str]) -> None:
     """With the settings of the run, but for those given anew."""
     directory, _ = trained
-    flags = ("--set", "run.max_steps=9", "run.evaluation_simulations=1")
+    flags = ("--set", "run.max_steps=9", "run.evaluation_simulations=1", ALONE)
     output = succeeds(capsys, "train", "--resume", "--run-dir", directory, *flags)
-    assert "heldout: 40 instances; search 1 simulations" in output
+    assert "suite:paper: 8 instances; search 1 simulations" in output
     found = read_metrics(directory / "metrics.jsonl")
     assert [r["step"] for r in found if r["kind"] == "train"] == list(range(1, 10))
     saved = settings.load(RunDirectory(directory).config_file)
@@ -714,7 +723,7 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str], argv: list[str]) -> Non
     assert output.err
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("few_to_report_on")
 def test_a_full_disk_at_a_file_of_the_end_is_one_line_and_the_run_goes_on(
     trained: tuple[Path, str],
     tmp_path: Path,
@@ -724,7 +733,7 @@ def test_a_full_disk_at_a_file_of_the_end_is_one_line_and_the_run_goes_on(
     """A run that has reached its last step: what is left to do is the report."""
     run = tmp_path / "run"
     shutil.copytree(trained[0], run)
-    quick = ("run.evaluation_budget_s=0.001", "run.evaluation_simulations=1")
+    quick = ("run.evaluation_budget_s=0.001", "run.evaluation_simulations=1", ALONE)
     resume = ("train", "--resume", "--run-dir", run, "--set", *quick)
     for name in ("system.json", "results.json", "report.html"):
         with full_disk(monkeypatch, name.partition(".")[0]):

@@ -38,6 +38,7 @@ from helpers.small_runs import (
     is_running,
     lockstep_config,
     problem,
+    replaced,
     set_flags,
     shared_memory_of,
     small_config,
@@ -665,6 +666,11 @@ def start(path: Path, *flags: str) -> subprocess.Popen[str]:
     )
 
 
+def in_this_process(path: Path) -> Config:
+    """The settings of a run, to go on without starting processes."""
+    return replaced(settings.load(path / "config.toml"), "inference", backend="inline")
+
+
 def wait_for_steps(path: Path, steps: int, process: subprocess.Popen[str]) -> None:
     metrics = RunDirectory(path).metrics_file
 
@@ -703,9 +709,7 @@ def test_a_signal_saves_and_leaves_and_the_run_goes_on(
     assert shared_memory_of(process.pid) == []
     steps = state_of(RunDirectory(path)).state["learner"]["steps"]
     assert steps >= 3
-    result, directory = run(
-        path, with_steps(settings.load(path / "config.toml"), steps + 4), resume=True
-    )
+    result, directory = run(path, with_steps(in_this_process(path), steps + 4), resume=True)
     assert result.steps == steps + 4
     trained = [r["step"] for r in records(directory) if r["kind"] == "train"]
     assert trained == list(range(1, steps + 5))
@@ -754,8 +758,7 @@ def test_two_ctrl_c_in_a_row_end_a_training_at_once(tmp_path: Path) -> None:
     eventually(lambda: not any(map(is_running, children)), "the end of the children")
     assert shared_memory_of(process.pid) == []
     assert not (path / "run.lock").exists()
-    config = with_steps(settings.load(path / "config.toml"), 2)
-    assert run(path, config, resume=True)[0].steps >= 2
+    assert run(path, with_steps(in_this_process(path), 2), resume=True)[0].steps >= 2
 
 
 def test_a_run_that_ended_before_its_first_checkpoint_begins_again(

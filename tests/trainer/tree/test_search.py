@@ -2,9 +2,6 @@
 
 import dataclasses
 import itertools
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -49,8 +46,8 @@ from helpers.reference_tree import Evaluation, ReferenceTree, assert_same_tree
 from helpers.small_runs import empty_tree, search_worker
 from helpers.strategies import instances
 from helpers.tree_invariants import check_tree, edges_of, path_to
+from helpers.without_jit import WITHOUT_JIT, check_without_jit
 
-WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 CONFIG = SearchConfig(
     budget=12 if WITHOUT_JIT else 120,
     min_trajectories=2 if WITHOUT_JIT else 4,
@@ -710,8 +707,4 @@ def test_root_noise() -> None:
 
 @pytest.mark.skipif(WITHOUT_JIT, reason="this is that run")
 def test_everything_above_holds_without_the_jit() -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
-    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
-    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-2000:]
-    assert "1 skipped" in result.stdout
+    check_without_jit(__file__)

@@ -1,9 +1,6 @@
 """The shared tree: select, expand and back up against a plain-Python model; storage."""
 
 import math
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -42,8 +39,8 @@ from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers import SCHEDULERS
 from helpers.reference_tree import Evaluation, ReferenceTree, assert_same_tree
 from helpers.tree_invariants import check_tree, edges_of
+from helpers.without_jit import WITHOUT_JIT, check_without_jit
 
-WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 ACTORS, BATCH, WIDTH = 3, 4, 3
 DEPTH = 3
 
@@ -548,8 +545,4 @@ def test_only_a_shorter_schedule_replaces_the_incumbent(topcuoglu: Instance) -> 
 
 @pytest.mark.skipif(WITHOUT_JIT, reason="this is that run")
 def test_everything_above_holds_without_the_jit() -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
-    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
-    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-2000:]
-    assert "1 skipped" in result.stdout
+    check_without_jit(__file__)
