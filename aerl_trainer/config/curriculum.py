@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from aerl_trainer.config.checks import all_fit, fits, require
-from aerl_trainer.config.mixture import MIXTURE
+from aerl_trainer.config.mixture import MIXTURE, MIXTURE_LARGE, MIXTURE_SMALL
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,11 @@ class LevelConfig:
         )
 
 
-DEFAULT_LEVELS = (LevelConfig(threshold=1.0, instances=MIXTURE),)
+DEFAULT_LEVELS = (
+    LevelConfig(threshold=0.98, instances=MIXTURE_SMALL),
+    LevelConfig(threshold=0.96, instances=MIXTURE),
+    LevelConfig(threshold=0.01, instances=(*MIXTURE, *MIXTURE_LARGE)),
+)
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,7 @@ class CurriculumConfig:
     """Levels and the rule of promotion."""
 
     levels: tuple[LevelConfig, ...] = DEFAULT_LEVELS
-    """In order, one table each; by default one level, which draws from a mixture of families."""
+    """In order, one table each; by default mixtures of families, of more and more tasks."""
     window: int = 3
     """Validations that the history must hold before a promotion."""
     max_variance: float = 0.001

@@ -56,6 +56,8 @@ class JobLifecycle:
         self.finished = 0
         """Jobs that have been learned from."""
         self.simulations = 0
+        self.by_actor = np.zeros(config.run.actors, dtype=np.int64)
+        """Simulations of each actor of this machine, since the start of this process."""
         self.forgotten = 0
         """Trees, since the start of this process, of which the fast policy has not learned."""
 
@@ -107,6 +109,8 @@ class JobLifecycle:
                 self.forgotten += len(self._groups) == MOST_GROUPS
                 self._groups.append(group)
             self.simulations += harvest.report.simulations
+            shares = harvest.report.simulations_by_actor[: self.by_actor.size]
+            self.by_actor[: len(shares)] += shares
             self.finished += 1
         return harvest.report
 

@@ -7,6 +7,8 @@ from threading import Lock
 from types import TracebackType
 from typing import Protocol
 
+import numpy as np
+
 from aerl_trainer.config import Config
 from aerl_trainer.learning.problem_replay import ProblemReplay
 from aerl_trainer.learning.records import PolicyReport, TrainReport
@@ -15,6 +17,7 @@ from aerl_trainer.run.records import EvalReport
 from aerl_trainer.run.reporting import MetricsLog, Progress, RunDirectory, Status
 from aerl_trainer.runtime.pool import PoolStats
 from aerl_trainer.tree.records import SearchReport
+from dagsched_env.kernels.arrays import Ints
 
 RATE_WINDOW_S = 10.0
 """Simulations per second and the figures of inference are those of about this long."""
@@ -29,6 +32,7 @@ CLUSTER_S = 2.0
 class _Counters(Protocol):
     finished: int
     simulations: int
+    by_actor: Ints
     forgotten: int
 
 
@@ -58,6 +62,7 @@ class RunObserver:
         self._lock = Lock()
         self._schedules = 0
         self._mark: tuple[float, int, PoolStats] = (self._started, 0, stats())
+        self._by_actor: Ints = np.zeros(config.run.actors, dtype=np.int64)
         self._cluster_due = self._started
 
     @property
@@ -198,11 +203,13 @@ class RunObserver:
             "rates",
             step=step,
             simulations_per_s=simulations_per_s,
+            actors={str(a): n / seconds for a, n in enumerate(counters.by_actor - self._by_actor)},
             restarts=stats.restarts,
             forgotten=counters.forgotten,
             inference={} if inference is None else dataclasses.asdict(inference),
             workers=_each_worker(before.inference, stats.inference, seconds),
         )
+        self._by_actor = counters.by_actor.copy()
         self._show(
             simulations_per_s=simulations_per_s,
             mean_batch=None if inference is None else inference.mean_batch,

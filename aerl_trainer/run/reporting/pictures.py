@@ -27,18 +27,23 @@ CURVES = (
 )
 """Key of a validation, colour, line style, label."""
 
+MOST_BANDS = 8
+"""Actors that the legend names."""
+
 Records = list[dict[str, Any]]
 
 
 def learning_curve(metrics_path: Path, out_png: Path) -> Path:
     """Draw a run: validation makespans relative to HEFT's over its steps, and what drives them.
 
-    The lower panel shows by how much the schedules of a rank group differ. Lines break where the
-    curriculum goes on to another level, since the validation sets differ.
+    Below: by how much the schedules of a rank group differ; and, where the policy learns from
+    trees, the simulations of each actor, the share of trees whose problems have come back from the
+    replay, and how many steps a tree is behind the policy that learns from it. Lines break where
+    the curriculum goes on to another level, since the validation sets differ.
 
     Args:
-        metrics_path: a ``metrics.jsonl`` with records of the kinds ``"validation"`` and
-            ``"policy"``; either may be absent.
+        metrics_path: a ``metrics.jsonl`` with records of the kinds ``"validation"``, ``"policy"``
+            and ``"rates"``; any may be absent.
         out_png: file to write.
 
     Returns:
@@ -49,12 +54,19 @@ def learning_curve(metrics_path: Path, out_png: Path) -> Path:
 
     records = read_metrics(metrics_path)
     validations = _with(records, "validation", "slr_vs_heft")
-    figure = Figure(figsize=(8, 6), layout="constrained")
-    top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
+    steps = _with(records, "policy", "relative_spread")
+    trees = [r for r in steps if r.get("trees")]
+    count = 4 if trees else 2
+    figure = Figure(figsize=(8, 4 + count), layout="constrained")
+    panels = figure.subplots(count, 1, sharex=True, height_ratios=(2.5, *[1] * (count - 1)))
+    top, bottom = panels[0], panels[-1]
     _draw_validation(top, validations)
-    _draw_spread(bottom, _with(records, "policy", "relative_spread"))
+    _draw_spread(panels[1], steps)
+    if trees:
+        _draw_actors(panels[2], _with(records, "rates", "actors"))
+        _draw_replay(panels[3], trees)
     for step, level in _promotions(validations):
-        for axes in (top, bottom):
+        for axes in panels:
             axes.axvline(step, color="0.6", linestyle="--", linewidth=1)
         top.annotate(
             f"level {level + 1}",
@@ -118,6 +130,38 @@ def _draw_spread(axes: "Axes", policy: Records) -> None:
     axes.plot(steps, spread, color="0.8", linewidth=0.8)
     axes.plot(steps, _moving_mean(spread, window), color="0.2", linewidth=1.5)
     axes.set_ylim(bottom=0.0)
+
+
+def _draw_actors(axes: "Axes", rates: Records) -> None:
+    """Stacked: the top is what all do together."""
+    axes.set_ylabel("simulations / s")
+    axes.grid(alpha=0.25)
+    if not rates:
+        _note(axes, "no tree yet")
+        return
+    numbers = sorted({actor for r in rates for actor in r["actors"]}, key=int)
+    below = np.zeros(len(rates))
+    for actor in numbers:
+        above = below + [r["actors"].get(actor, 0.0) for r in rates]
+        band = f"actor {actor}" if len(numbers) <= MOST_BANDS else None
+        axes.fill_between([r["step"] for r in rates], below, above, alpha=0.6, label=band)
+        below = above
+    axes.set_ylim(bottom=0.0)
+
+
+def _draw_replay(axes: "Axes", trees: Records) -> None:
+    steps = [r["step"] for r in trees]
+    window = max(1, len(trees) // SMOOTHING)
+    share = _moving_mean(np.array([r["replayed"] / r["trees"] for r in trees]), window)
+    behind = _moving_mean(np.array([r["staleness"] for r in trees]), window)
+    axes.plot(steps, share, color="#7570b3", label="trees of problems from the replay (share)")
+    axes.set_ylabel("replay")
+    axes.set_ylim(0.0, 1.0)
+    axes.grid(alpha=0.25)
+    right = axes.twinx()
+    right.plot(steps, behind, color="#e7298a", linewidth=1, label="steps behind the learner")
+    right.set_ylabel("staleness")
+    right.set_ylim(bottom=0.0)
 
 
 def _moving_mean(values: Floats, window: int) -> Floats:

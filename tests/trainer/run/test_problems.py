@@ -8,7 +8,15 @@ import pytest
 import tomli_w
 
 from aerl_trainer import config as settings
-from aerl_trainer.config import MIXTURE, Config, ConfigError, CurriculumConfig, LevelConfig
+from aerl_trainer.config import (
+    MIXTURE,
+    MIXTURE_LARGE,
+    MIXTURE_SMALL,
+    Config,
+    ConfigError,
+    CurriculumConfig,
+    LevelConfig,
+)
 from aerl_trainer.run.curriculum import Curriculum
 from aerl_trainer.run.launch import with_specs
 from aerl_trainer.run.problems import Problems
@@ -136,13 +144,19 @@ def test_the_default_is_a_mixture_of_families() -> None:
     assert {instance.n_processors for instance in found} == set(range(3, 9))
 
 
-def test_every_family_of_the_default_has_20_to_60_tasks() -> None:
+@pytest.mark.parametrize(
+    ("mixture", "least", "most"),
+    [(MIXTURE_SMALL, 8, 30), (MIXTURE, 20, 60), (MIXTURE_LARGE, 60, 150)],
+)
+def test_every_family_of_the_default_keeps_to_its_size(
+    mixture: tuple[str, ...], least: int, most: int
+) -> None:
     rng = np.random.default_rng(2)
-    for spec in MIXTURE:
+    for spec in mixture:
         draw = resolve_source(spec)
-        sizes = [draw(rng).n_tasks for _ in range(60)]
-        assert min(sizes) >= 20, spec
-        assert max(sizes) <= 60, spec
+        sizes = [draw(rng).n_tasks for _ in range(30)]
+        assert min(sizes) >= least, spec
+        assert max(sizes) <= most, spec
 
 
 def test_fewer_than_three_problems_are_reused(files: list[str]) -> None:
