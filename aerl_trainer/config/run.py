@@ -50,12 +50,16 @@ class ValidatorConfig:
     ends by its time, where improvements are small, five times as many."""
     guided_simulations: int = 100
     """Budget per instance of the search that is judged beside the policy. The network guides it, or
-    the fast policy where there is none."""
+    the fast policy where there is none. It draws nothing at random."""
+    judged: Literal["policy", "search"] = "policy"
+    """Whose makespans promote to the next level and choose the best checkpoint: those of one greedy
+    pass of the fast policy, or of this search."""
 
     def __post_init__(self) -> None:
         require(self.interval >= 1, "validator.interval must be at least 1")
         require(self.instances >= 1, "validator.instances must be at least 1")
         require(self.fresh_instances >= 30, "validator.fresh_instances must be at least 30")
+        require(self.judged in ("policy", "search"), 'validator.judged is "policy" or "search"')
         require(self.guided_simulations >= 1, "validator.guided_simulations must be at least 1")
 
 

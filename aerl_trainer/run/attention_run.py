@@ -199,5 +199,6 @@ class AttentionRun:
             network_vs_heft=None,
             value_correlation=None,
             list_correlation=None,
+            by_level=(),
             accepted=True,
         )

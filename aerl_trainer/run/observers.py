@@ -159,6 +159,7 @@ class RunObserver:
             policy=report.slr_vs_heft,
             sampled=report.sampled_vs_heft,
             guided=report.guided_vs_heft,
+            network=report.network_vs_heft,
             portfolio=report.portfolio_vs_heft,
             level=level,
         )

@@ -72,6 +72,9 @@ class EvalReport:
     see ``validator.value_correlations``. None without a network, as the next one."""
     list_correlation: float | None
     """The same of the list completions, which the value head corrects."""
+    by_level: tuple[float, ...]
+    """``slr_vs_heft`` on each level's set, or ``network_vs_heft`` where a search is judged that a
+    network guides: on levels to come as well. Empty of the attention model."""
     accepted: bool
     """The weights have passed the paired test, and guide the searches from now on."""
 

@@ -390,9 +390,13 @@ class _Run:
             rollout_weight=1.0 if self.learner is None else self.learner.rollout_weight,
             accepted=accepted,
         )
-        promoted = self.curriculum.observe(report.slr_vs_heft)
+        judged = report.slr_vs_heft
+        if self.config.validator.judged == "search":
+            assert report.guided_vs_heft is not None
+            judged = report.guided_vs_heft
+        promoted = self.curriculum.observe(judged)
         self.observer.validated(report, promoted, self.curriculum.level)
-        record = {"level": level, "slr_vs_heft": report.slr_vs_heft}
+        record = {"level": level, "slr_vs_heft": judged}
         if better(record, self.best) and self.steps > 0:
             self.best = record
             self.save("best")

@@ -172,6 +172,10 @@ class Validator:
             pairs = [value_correlations(i, policy, network, search, rng) for i in instances]
             by_value, by_list = np.mean(pairs, axis=0).tolist()
         guided = self._guided(instances, policy, network, rollout_weight)
+        by_level = [
+            self._ratio(at, policy, network if self._config.validator.judged == "search" else None)
+            for at in range(len(self._config.curriculum.levels))
+        ]
         return EvalReport(
             step=step,
             level=level,
@@ -188,7 +192,17 @@ class Validator:
             network_vs_heft=by_network,
             value_correlation=by_value,
             list_correlation=by_list,
+            by_level=tuple(by_level),
             accepted=accepted,
+        )
+
+    def _ratio(self, level: int, policy: FastPolicy, network: Evaluator | None) -> float:
+        """Of one greedy pass, by the network if there is one, on the set of a level."""
+        instances, by_heft, _ = self._set(level)
+        if network is None:
+            return mean_ratio([policy.schedule(i).makespan for i in instances], by_heft)
+        return mean_ratio(
+            [greedy_schedule(i, network, self._config).makespan for i in instances], by_heft
         )
 
     def _guided(

@@ -159,7 +159,7 @@ def _draw_replay(axes: "Axes", trees: Records) -> None:
     axes.set_ylim(0.0, 1.0)
     axes.grid(alpha=0.25)
     right = axes.twinx()
-    right.plot(steps, behind, color="#e7298a", linewidth=1, label="steps behind the learner")
+    right.plot(steps, behind, color="#e7298a", linewidth=1.5, label="steps behind the learner")
     right.set_ylabel("staleness")
     right.set_ylim(bottom=0.0)
 

@@ -53,6 +53,8 @@ class Status:
     """… the best of several samples, …"""
     guided: float | None = None
     """… a short search that it guides, …"""
+    network: float | None = None
+    """… one greedy pass of the network, if there is one, …"""
     portfolio: float | None = None
     """… and the best constructive scheduler of each problem."""
     level: int = 0
@@ -206,6 +208,8 @@ def _quality(status: Status) -> Iterator[tuple[str, str]]:
     yield "policy", _number(status.policy, ".4f")
     yield f"best of {SAMPLES}", _number(status.sampled, ".4f")
     yield "search", _number(status.guided, ".4f")
+    if status.network is not None:
+        yield "network", _number(status.network, ".4f")
     yield "level", f"{status.level + 1}/{status.levels}"
 
 

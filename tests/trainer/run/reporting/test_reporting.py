@@ -384,6 +384,23 @@ def test_learning_curve_is_drawn(tmp_path: Path, validations: int, steps: int) -
         assert (np.abs(image - colour).max(axis=-1) < 0.01).any() == (wanted > 0)
 
 
+def test_the_learning_curve_shows_actors_and_replay(tmp_path: Path) -> None:
+    from matplotlib.image import imread
+
+    metrics, picture = tmp_path / "metrics.jsonl", tmp_path / "curve.png"
+    write_run(metrics, validations=3, steps=0)
+    with MetricsLog(metrics) as log:
+        for step in range(1, 60):
+            tree = {"trees": 8, "replayed": step % 3, "staleness": 0.5}
+            log.write("policy", step=step, time_s=0.0, relative_spread=0.1, **tree)
+            if step % 10 == 0:
+                log.write("rates", step=step, time_s=0.0, actors={"0": 100.0, "1": 90.0})
+    image = imread(learning_curve(metrics, picture))[..., :3]
+    assert image.shape[:2] == (960, 960)
+    for colour in ((0.459, 0.439, 0.702), (0.906, 0.161, 0.541)):  # share of replay, staleness
+        assert (np.abs(image - colour).max(axis=-1) < 0.02).any()
+
+
 def test_the_legend_hides_no_curve(tmp_path: Path) -> None:
     """A curve that ends high on the right, where the axes have room for a legend otherwise."""
     from matplotlib.image import imread
