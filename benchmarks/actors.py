@@ -2,26 +2,34 @@
 
     python benchmarks/actors.py [--instances 40] [--repeats 20]
     python benchmarks/actors.py --solve 0.1 0.5 [--instances 40]
+    python benchmarks/actors.py --learning [--repeats 10]
 
 Prints ratios to one actor, without a network. The ceiling is two actors at once on two trees of
 their own: they share processors and memory as well, but no lock and no leaves. Of many short
 searches the fastest counts, which other work has disturbed least; run it on two idle cores even so.
 With ``--solve`` the ratios are of ``solve`` with two actors and with one after so many seconds, one
-after the other on each problem.
+after the other on each problem. With ``--learning`` trees are those that a default run learns from;
+then CPU times of a tree and its gradient are compared with those of as many drawn schedules.
 """
 
 import argparse
 import contextlib
 import dataclasses
+import time
 from collections.abc import Sequence
 
 import numpy as np
 from problems import draw, spread
 
-from aerl_trainer.config import Config
+from aerl_trainer.config import Config, RunConfig
+from aerl_trainer.learning.group_gradients import grade_tree
+from aerl_trainer.learning.rank_reward import rank_rewards
+from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.runtime.process_pool import ProcessPool
 from aerl_trainer.solving.solver import solve
+from aerl_trainer.tree.alone import vary_alone
 from aerl_trainer.tree.records import SearchJob, SearchReport
+from aerl_trainer.tree.variation import group_of
 from dagsched_env import Instance
 
 SIZES = ((30, 4, 10_000), (100, 8, 5000))
@@ -30,6 +38,8 @@ SOLVED = (30, 100, 300, 1000)
 QUALITY_SIMULATIONS = 4000
 INSTANCES = 200
 REPEATS = 20
+LEARNED = 200
+"""Trees of a measurement."""
 
 
 def open_pool(n: int, actors: int, simulations: int) -> ProcessPool:
@@ -134,14 +144,70 @@ def measure_solve(seconds: Sequence[float], count: int) -> None:
             )
 
 
+def measure_learning(repeats: int) -> None:
+    """Trajectories a second of a pool, and what a group costs."""
+    print("trajectories a second that runs learn from: two actors / one (at least 1.6)")
+    print("    n   p    one (1/s)   two/one   a tree's group / as many rollouts (at most 1)")
+    for n, p in ((30, 4), (100, 8), (200, 8)):
+        instances = [draw(n, p, 1.0, seed) for seed in range(LEARNED)]
+        with contextlib.ExitStack() as stack:
+            pools = []
+            for actors in (1, 2):
+                run = RunConfig(actors=actors)
+                pool = ProcessPool(Config(run=run), n, backend="prior", explore=True)
+                stack.callback(pool.close)
+                pools.append(pool)
+                learn_from(pool, instances)  # everybody has started and compiled
+            rates = np.array(
+                [[learn_from(pool, instances) for pool in pools] for _ in range(repeats)]
+            )
+        one, two = rates.max(axis=0)
+        cost = min(relative_cost(instances) for _ in range(repeats))
+        print(f"{n:5d} {p:3d} {one:12.0f} {two / one:9.2f} {cost:9.2f}", flush=True)
+
+
+def learn_from(pool: ProcessPool, instances: Sequence[Instance]) -> float:
+    """Trajectories a second, with as many trees in flight as there is room for."""
+    weights, trees, done = FastPolicy().weights, iter(enumerate(instances)), 0
+    started, waiting = time.perf_counter(), len(instances)
+    while waiting:
+        while pool.free and (job := next(trees, None)) is not None:
+            pool.submit(SearchJob(job[0], job[1], job[0], policy=weights), 1.0)
+        finished = pool.wait(600.0)
+        assert finished is not None
+        done += len(group_of(finished.job, finished.tree.arrays).makespans) + 1
+        pool.release(finished)
+        waiting -= 1
+    return done / (time.perf_counter() - started)
+
+
+def relative_cost(instances: Sequence[Instance]) -> float:
+    """CPU time of a tree and its gradient / that of as many drawn schedules and theirs."""
+    policy, config = FastPolicy(), Config()
+    rng = np.random.default_rng(0)
+    started = time.process_time()
+    for number, instance in enumerate(instances):
+        job = SearchJob(number, instance, number, policy=policy.weights)
+        tree, _ = vary_alone(job, config.search)
+        grade_tree(policy, group_of(job, tree.arrays), rank_rewards)
+        tree.close()
+    between = time.process_time()
+    for instance in instances:
+        policy.sample(instance, config.search.budget, rng, gradients=True)
+    return (between - started) / (time.process_time() - between)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--solve", type=float, nargs="+", metavar="SECONDS")
+    parser.add_argument("--learning", action="store_true")
     parser.add_argument("--instances", type=int, default=INSTANCES)
     parser.add_argument("--repeats", type=int, default=REPEATS)
     arguments = parser.parse_args()
     if arguments.solve:
         measure_solve(arguments.solve, arguments.instances)
+    elif arguments.learning:
+        measure_learning(arguments.repeats)
     else:
         measure(instances=arguments.instances, repeats=arguments.repeats)
 
