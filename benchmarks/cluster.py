@@ -29,7 +29,7 @@ import numpy as np
 
 from aerl_trainer.config import Config, LevelConfig, from_dict, seeding, to_dict
 from aerl_trainer.learning.group_gradients import GroupGrader, GroupWork, ThreadedGradients
-from aerl_trainer.learning.policy_gradient import PolicyGradient
+from aerl_trainer.learning.policy_learner import PolicyLearner
 from aerl_trainer.learning.rank_reward import rank_rewards
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.run.curriculum import Curriculum
@@ -265,7 +265,7 @@ def drive(
     lifecycle = JobLifecycle(config, curriculum, None)
     lifecycle.search_with(jobs)
     rng = seeding.generator(0, "policy")
-    gradient = PolicyGradient(curriculum.make_instance, rng, config.policy)
+    gradient = PolicyLearner(curriculum.make_instance, rng, config.policy)
     thread = LifecycleThread(lifecycle, lambda report: None)
     thread.start()
     try:
@@ -290,9 +290,7 @@ def drive(
     }
 
 
-def learn(
-    lifecycle: JobLifecycle, gradient: PolicyGradient, config: Config, seconds: float
-) -> None:
+def learn(lifecycle: JobLifecycle, gradient: PolicyLearner, config: Config, seconds: float) -> None:
     """Take steps for so long, and publish each."""
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:

@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 
 from aerl_trainer.config import Config, RunConfig
-from aerl_trainer.learning.learner import Learner
-from aerl_trainer.learning.policy_gradient import PolicyGradient
+from aerl_trainer.learning.network_learner import NetworkLearner
+from aerl_trainer.learning.policy_learner import PolicyLearner
 from aerl_trainer.learning.problem_replay import ProblemReplay
 from aerl_trainer.learning.rank_reward import rank_rewards
 from aerl_trainer.policy.fast import FastPolicy
@@ -53,11 +53,11 @@ class Training:
     ) -> None:
         self._config = dataclasses.replace(config, run=RunConfig(actors=1, seed=seed))
         settings, curriculum = config.learner, OneSource(self._config, draw)
-        self.learner = Learner(self._config) if settings.network else None
+        self.learner = NetworkLearner(self._config) if settings.network else None
         replay = ProblemReplay(config.replay) if config.variations else None
         self._lifecycle = JobLifecycle(self._config, curriculum, self.learner, replay)
         self._lifecycle.search_with(LocalJobs(self._config, LockstepPool(self._config)))
-        self.gradient = PolicyGradient(
+        self.gradient = PolicyLearner(
             draw,
             np.random.default_rng([7, seed]),
             config.policy,

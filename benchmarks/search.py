@@ -28,7 +28,7 @@ from timing import best_in_turn
 
 from aerl_trainer import solve
 from aerl_trainer.config import Config, SearchConfig
-from aerl_trainer.learning.learner import make_network
+from aerl_trainer.learning.network_learner import make_network
 from aerl_trainer.network.evaluator import TorchEvaluator
 from aerl_trainer.policy.encoding.evaluator import Evaluator, PriorEvaluator
 from aerl_trainer.policy.fast import FastPolicy

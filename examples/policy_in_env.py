@@ -15,7 +15,7 @@ import numpy as np
 
 import dagsched_env  # registers DAGSched-v0
 from aerl_trainer.config import PolicyConfig
-from aerl_trainer.learning.policy_gradient import PolicyGradient
+from aerl_trainer.learning.policy_learner import PolicyLearner
 from aerl_trainer.policy.agent import policy_action
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.policy.files import load_weights, save_weights
@@ -29,7 +29,7 @@ SAMPLES = 8
 def train(steps):
     """Gradient steps on random problems; each draws 8 of them, and 32 schedules of each."""
     config = PolicyConfig(instances=8)
-    training = PolicyGradient(parse_family(PROBLEMS), np.random.default_rng(0), config)
+    training = PolicyLearner(parse_family(PROBLEMS), np.random.default_rng(0), config)
     for i in range(steps):
         training.step(i / steps)
     return training.policy

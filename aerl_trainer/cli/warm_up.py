@@ -8,8 +8,8 @@ import numpy as np
 from aerl_trainer.baselines.attention.learner import AttentionLearner
 from aerl_trainer.config import Config, PolicyConfig, ReplayConfig, SearchConfig
 from aerl_trainer.learning.experiences import make_experiences
-from aerl_trainer.learning.learner import Learner
-from aerl_trainer.learning.policy_gradient import PolicyGradient
+from aerl_trainer.learning.network_learner import NetworkLearner
+from aerl_trainer.learning.policy_learner import PolicyLearner
 from aerl_trainer.learning.replay import PrioritizedReplay, RowStore
 from aerl_trainer.network.evaluator import TorchEvaluator
 from aerl_trainer.network.network import Network
@@ -45,7 +45,7 @@ def call_search() -> None:
     complete_by_network(instance, [State(instance)], evaluator, search, rng)
     complete = partial(FastPolicy().complete, instance, rng=rng)
     trajectories = sample_trajectories(instance, tree.arrays, complete, search, rng)
-    learner = Learner(config)
+    learner = NetworkLearner(config)
     learner.add(make_experiences(instance, trajectories, config))
     learner.step()
 
@@ -79,5 +79,5 @@ def _problem() -> Instance:
     return TopcuogluGenerator(n_tasks=6, n_processors=2)(np.random.default_rng(0))
 
 
-def _gradient(rng: np.random.Generator) -> PolicyGradient:
-    return PolicyGradient(lambda _: _problem(), rng, PolicyConfig(instances=1, schedules=2))
+def _gradient(rng: np.random.Generator) -> PolicyLearner:
+    return PolicyLearner(lambda _: _problem(), rng, PolicyConfig(instances=1, schedules=2))

@@ -6,7 +6,7 @@ In reading order:
 - ``rank_reward``: value-weighted softmax rank rewards of sibling trajectories; rank correlation
 - ``group_gradients``: the gradient of one rank group
 - ``problem_replay``: the replay of problems, to be searched anew
-- ``policy_gradient``: the fast policy's learner, from rank groups
+- ``policy_learner``: the fast policy's learner, from rank groups
 - ``experiences``: one experience per trajectory
 - ``replay``: a buffer sampled by priority
 - ``packing``: experiences as plain arrays, for checkpoints and for other machines
@@ -14,5 +14,5 @@ In reading order:
 - ``batches``: all states of sampled experiences as the network's inputs and targets
 - ``losses``: the training loss
 - ``adam_state``: the moments of an optimiser, for checkpoints
-- ``learner``: the network's learner: optimiser and replay, one gradient step at a time
+- ``network_learner``: the network's learner: optimiser and replay, one gradient step at a time
 """

@@ -1,4 +1,7 @@
-"""The fast policy as the prior over the candidates of a state."""
+"""The fast policy as the prior over the candidates of a state.
+
+It takes the place of the hand-made prior, which is in ``encoding.candidates``.
+"""
 
 import numpy as np
 

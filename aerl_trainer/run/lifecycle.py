@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from aerl_trainer.config import Config, seeding
 from aerl_trainer.config.stored import stored
-from aerl_trainer.learning.learner import Learner
+from aerl_trainer.learning.network_learner import NetworkLearner
 from aerl_trainer.learning.problem_replay import ProblemReplay
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.run.curriculum import Curriculum
@@ -40,7 +40,7 @@ class JobLifecycle:
         self,
         config: Config,
         curriculum: Curriculum,
-        learner: Learner | None,
+        learner: NetworkLearner | None,
         replay: ProblemReplay | None = None,
     ) -> None:
         self._config = config

@@ -22,9 +22,9 @@ from aerl_trainer.checkpoint.run_checkpoints import (
 )
 from aerl_trainer.config import Config, ConfigError, seeding
 from aerl_trainer.config.stored import share, stored
-from aerl_trainer.learning.learner import Learner, make_network
+from aerl_trainer.learning.network_learner import NetworkLearner, make_network
 from aerl_trainer.learning.packing import TREE, pack_groups, unpack_groups
-from aerl_trainer.learning.policy_gradient import PolicyGradient
+from aerl_trainer.learning.policy_learner import PolicyLearner
 from aerl_trainer.learning.problem_replay import ProblemReplay
 from aerl_trainer.learning.rank_reward import rank_rewards
 from aerl_trainer.memory.heap import free_memory_returned
@@ -132,7 +132,7 @@ class _Run:
         self.validator = Validator(config, self.curriculum)
         self.best = NO_BEST
         self.generations = Generations(directory.checkpoints)
-        self.gradient = PolicyGradient(
+        self.gradient = PolicyLearner(
             self.curriculum.make_instance,
             seeding.generator(config.run.seed, "policy"),
             config.policy,
@@ -142,7 +142,7 @@ class _Run:
         )
         self.policy = FastPolicy()
         """The last one that has passed the paired test."""
-        self.learner = Learner(config) if config.learner.network else None
+        self.learner = NetworkLearner(config) if config.learner.network else None
         self._judge = None if self.learner is None else TorchEvaluator(make_network(config))
         self.lifecycle = JobLifecycle(config, self.curriculum, self.learner, self.gradient.replay)
         self._publish()

@@ -1,5 +1,8 @@
 """Which edge of a node a simulation follows: by PUCT, by visits, or at the root by halving.
 
+In the trees of ``solve``, of validations and of a network; those that the fast policy learns from
+grow as ``variation`` says.
+
 The caller holds the tree's lock. A child is finished when nothing below it can change the result:
 it is TERMINAL or SOLVED, or its pruning bound has reached the ``cut``.
 

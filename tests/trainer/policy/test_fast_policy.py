@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aerl_trainer.config import PolicyConfig
-from aerl_trainer.learning.policy_gradient import PolicyGradient
+from aerl_trainer.learning.policy_learner import PolicyLearner
 from aerl_trainer.learning.rank_reward import rank_rewards
 from aerl_trainer.policy.context import PATH, policy_context
 from aerl_trainer.policy.encoding.features import index_of, names_of
@@ -396,7 +396,7 @@ def test_bad_arguments_are_named() -> None:
 def test_the_reward_of_makespans_decides_what_is_learned() -> None:
     def learned(reward: Callable[[Floats], Floats]) -> Weights:
         rng, config = np.random.default_rng(0), PolicyConfig(average=0.0)
-        training = PolicyGradient(lambda _: problem(8, 2), rng, config, reward=reward)
+        training = PolicyLearner(lambda _: problem(8, 2), rng, config, reward=reward)
         training.step()
         return training.policy.weights
 
@@ -407,9 +407,9 @@ def test_the_reward_of_makespans_decides_what_is_learned() -> None:
 
 
 def test_threads_and_a_restart_change_nothing() -> None:
-    def training(threads: int) -> PolicyGradient:
+    def training(threads: int) -> PolicyLearner:
         draw, config = TopcuogluGenerator(n_tasks=9), PolicyConfig(instances=4, schedules=4)
-        return PolicyGradient(draw, np.random.default_rng(0), config, threads=threads)
+        return PolicyLearner(draw, np.random.default_rng(0), config, threads=threads)
 
     straight, interrupted = training(1), training(3)
     for _ in range(4):
@@ -427,7 +427,7 @@ def test_threads_and_a_restart_change_nothing() -> None:
 def test_training_shortens_schedules_it_has_not_seen() -> None:
     """A few seconds on small graphs: sampled schedules become clearly shorter."""
     draw = TopcuogluGenerator(n_tasks=15, n_processors=3, ccr=(1.0, 5.0))
-    training = PolicyGradient(draw, np.random.default_rng(0), PolicyConfig(8, 16))
+    training = PolicyLearner(draw, np.random.default_rng(0), PolicyConfig(8, 16))
     unseen = [draw(np.random.default_rng(1000 + i)) for i in range(30)]
 
     def mean_ratio(policy: FastPolicy) -> float:

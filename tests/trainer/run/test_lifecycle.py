@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from aerl_trainer.learning.learner import Learner
+from aerl_trainer.learning.network_learner import NetworkLearner
 from aerl_trainer.run.curriculum import Curriculum
 from aerl_trainer.run.lifecycle import JobLifecycle
 from aerl_trainer.runtime.harvest import LocalJobs
@@ -15,7 +15,7 @@ from helpers.small_runs import lockstep_config
 @pytest.fixture
 def lifecycle() -> JobLifecycle:
     config = lockstep_config()
-    lifecycle = JobLifecycle(config, Curriculum(config.curriculum), Learner(config))
+    lifecycle = JobLifecycle(config, Curriculum(config.curriculum), NetworkLearner(config))
     lifecycle.search_with(LocalJobs(config, LockstepPool(config)))
     return lifecycle
 

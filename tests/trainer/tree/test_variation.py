@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from aerl_trainer.config import PolicyConfig, SearchConfig
 from aerl_trainer.learning.group_gradients import grade_tree
-from aerl_trainer.learning.policy_gradient import PolicyGradient
+from aerl_trainer.learning.policy_learner import PolicyLearner
 from aerl_trainer.policy.context import policy_context
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.policy.scoring import begin, score, short_list
@@ -231,7 +231,7 @@ def test_the_estimate_from_a_part_of_the_actions_is_unbiased() -> None:
 def test_trees_alone_shorten_schedules_of_problems_that_were_not_seen() -> None:
     draw = TopcuogluGenerator(n_tasks=15, n_processors=3, ccr=(1.0, 5.0))
     rng, config = np.random.default_rng(0), SearchConfig(budget=32)
-    training = PolicyGradient(draw, np.random.default_rng(1), PolicyConfig())
+    training = PolicyLearner(draw, np.random.default_rng(1), PolicyConfig())
     unseen = [draw(np.random.default_rng(1000 + i)) for i in range(150)]
 
     def ratios(policy: FastPolicy) -> Floats:

@@ -1,4 +1,4 @@
-"""Trains the fast policy: Adam on gradients of rank groups (see ``group_gradients``).
+"""The learner of the fast policy, which every run of AERL-DS has: Adam on rank groups' gradients.
 
 A rank group holds schedules of one instance: of a shared tree, or drawn by the policy itself. The
 gradients of a step's groups are averaged. No scheduler from outside is in the signal.
@@ -35,7 +35,7 @@ FIRST_DECAY, SECOND_DECAY, ADAM_EPSILON = 0.9, 0.999, 1e-8
 """Adam (Kingma, Ba 2015), algorithm 1."""
 
 
-class PolicyGradient:
+class PolicyLearner:
     """Adam on the weights of a fast policy, with an exponential moving average of them.
 
     Args:

@@ -29,7 +29,7 @@ def make_network(config: Config) -> Network:
         return Network(config.network)
 
 
-class Learner:
+class NetworkLearner:
     """Trains the network from prioritised replay.
 
     ``add`` may be called from another thread than ``step``. The process keeps what a step frees;

@@ -18,8 +18,8 @@ from aerl_trainer.config import Config
 from aerl_trainer.learning.batches import BatchBuilder, TrainBatch
 from aerl_trainer.learning.experience_replay import ExperienceReplay
 from aerl_trainer.learning.experiences import make_experiences
-from aerl_trainer.learning.learner import Learner, make_network
 from aerl_trainer.learning.losses import VALUE_DELTA, Losses, compute_losses
+from aerl_trainer.learning.network_learner import NetworkLearner, make_network
 from aerl_trainer.learning.rank_reward import rank_rewards, rank_weights
 from aerl_trainer.learning.records import Experience
 from aerl_trainer.network.evaluator import flat_weights
@@ -45,8 +45,8 @@ EVERY_ACTION = small_config(search={"min_prior": 0.0, "max_children": 64})
 CPU = torch.device("cpu")
 
 
-def filled_learner(config: Config = CONFIG, problems: int = 2) -> Learner:
-    learner = Learner(config)
+def filled_learner(config: Config = CONFIG, problems: int = 2) -> NetworkLearner:
+    learner = NetworkLearner(config)
     for seed in range(problems):
         learner.add(experiences_of(problem(seed=seed), config, seed))
     return learner
@@ -450,7 +450,7 @@ def test_a_small_replay_is_learned_by_heart() -> None:
     assert min(norms) > 0
 
 
-def stored(learner: Learner, path: Path) -> Checkpoint:
+def stored(learner: NetworkLearner, path: Path) -> Checkpoint:
     """Its state after a way through the disk."""
     state = learner.state()
     checkpoint.save(path / "last", tensors=state.tensors, arrays=state.arrays, state=state.state)
@@ -462,7 +462,7 @@ def test_every_kind_of_replay_learns_and_is_restored(replay: dict, tmp_path: Pat
     config = small_config(replay=replay)
     learner = filled_learner(config)
     learner.step()
-    twin = Learner(config)
+    twin = NetworkLearner(config)
     twin.restore(stored(learner, tmp_path))
     assert [learner.step().loss for _ in range(2)] == [twin.step().loss for _ in range(2)]
 
@@ -502,7 +502,7 @@ def test_priorities_are_the_mean_errors_of_trajectories(monkeypatch: pytest.Monk
         seen.append((arguments[2].first, losses.errors.numpy()))
         return losses
 
-    monkeypatch.setattr("aerl_trainer.learning.learner.compute_losses", spy)
+    monkeypatch.setattr("aerl_trainer.learning.network_learner.compute_losses", spy)
     monkeypatch.setattr(learner.replay, "update", lambda *given: seen.append(given))
     learner.step()
     (first, errors), (_, _, priorities) = seen
@@ -512,7 +512,7 @@ def test_priorities_are_the_mean_errors_of_trajectories(monkeypatch: pytest.Monk
 
 
 def test_it_waits_for_enough_experience() -> None:
-    learner = Learner(CONFIG)
+    learner = NetworkLearner(CONFIG)
     experiences = experiences_of(problem(), CONFIG) + experiences_of(problem(seed=1), CONFIG)
     needed = CONFIG.replay.min_size
     assert len(experiences) >= needed
@@ -524,21 +524,24 @@ def test_it_waits_for_enough_experience() -> None:
 
 def test_lambda_falls_linearly_and_stays() -> None:
     decay = {"rollout_weight": 1.0, "rollout_weight_end": 0.5, "rollout_decay_steps": 10}
-    learner = Learner(small_config(search=decay))
+    learner = NetworkLearner(small_config(search=decay))
     found = []
     for learner.steps in (0, 5, 10, 1000):
         found.append(learner.rollout_weight)
     assert found == pytest.approx([1.0, 0.75, 0.5, 0.5])
-    assert Learner(small_config(search={**decay, "rollout_decay_steps": 0})).rollout_weight == 0.5
+    assert (
+        NetworkLearner(small_config(search={**decay, "rollout_decay_steps": 0})).rollout_weight
+        == 0.5
+    )
     ranks = {"backup": "value", "value_target": "rank", "rollout_decay_steps": 0}
-    assert Learner(small_config(search={**decay, **ranks})).rollout_weight == 1.0
+    assert NetworkLearner(small_config(search={**decay, **ranks})).rollout_weight == 1.0
 
 
 def test_a_restored_learner_goes_on_exactly(tmp_path: Path) -> None:
     learner = filled_learner()
     for _ in range(6):
         learner.step()
-    twin = Learner(replaced(CONFIG, "run", seed=77))  # its own start is overwritten
+    twin = NetworkLearner(replaced(CONFIG, "run", seed=77))  # its own start is overwritten
     twin.restore(stored(learner, tmp_path))
     assert twin.steps == 6
     assert np.array_equal(twin.weights(), learner.weights())
@@ -555,7 +558,7 @@ def test_a_restored_learner_goes_on_exactly(tmp_path: Path) -> None:
 
 def test_a_network_of_another_size_is_not_restored(tmp_path: Path) -> None:
     saved = stored(filled_learner(), tmp_path)
-    wider = Learner(replaced(CONFIG, "network", width=12))
+    wider = NetworkLearner(replaced(CONFIG, "network", width=12))
     with pytest.raises(CheckpointError, match=r"tensor .* of 'model' is .*, expected"):
         wider.restore(saved)
     without = dataclasses.replace(saved, state={})
