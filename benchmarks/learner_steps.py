@@ -15,7 +15,7 @@ import torch
 
 from aerl_trainer.config import Config
 from aerl_trainer.learning.experiences import make_experiences
-from aerl_trainer.learning.learner import Learner
+from aerl_trainer.learning.network_learner import NetworkLearner
 from aerl_trainer.learning.records import Experience
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.tree.records import Trajectory
@@ -47,7 +47,7 @@ def draw_job(seed: int, config: Config) -> list[Experience]:
     return make_experiences(instance, trajectories, config)
 
 
-def filled_learner(batch_size: int) -> Learner:
+def filled_learner(batch_size: int) -> NetworkLearner:
     """A learner with ``JOBS`` problems of 20 to 40 tasks in its replay.
 
     Args:
@@ -56,7 +56,7 @@ def filled_learner(batch_size: int) -> Learner:
     config = Config()
     settings = dataclasses.replace(config.learner, batch_size=batch_size)
     config = dataclasses.replace(config, learner=settings)
-    learner = Learner(config)
+    learner = NetworkLearner(config)
     for seed in range(JOBS):
         learner.add(draw_job(seed, config))
     return learner

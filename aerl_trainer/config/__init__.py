@@ -28,7 +28,7 @@ from aerl_trainer.config.learning import (
     ReplayConfig,
 )
 from aerl_trainer.config.listing import Setting, listing, settings
-from aerl_trainer.config.mixture import MIXTURE, MIXTURE_LARGE, MIXTURE_SMALL
+from aerl_trainer.config.mixture import MIXTURE, MIXTURE_SMALL
 from aerl_trainer.config.ray import RayConfig, local_nodes
 from aerl_trainer.config.run import InferenceConfig, RunConfig, ValidatorConfig
 from aerl_trainer.config.search import SearchConfig
@@ -36,7 +36,6 @@ from aerl_trainer.config.whole import Config, from_dict, load, to_dict
 
 __all__ = [
     "MIXTURE",
-    "MIXTURE_LARGE",
     "MIXTURE_SMALL",
     "AttentionConfig",
     "Config",

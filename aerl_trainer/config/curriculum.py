@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from aerl_trainer.config.checks import all_fit, fits, require
-from aerl_trainer.config.mixture import MIXTURE, MIXTURE_LARGE, MIXTURE_SMALL
+from aerl_trainer.config.mixture import MIXTURE, MIXTURE_SMALL
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,7 @@ class LevelConfig:
 
 DEFAULT_LEVELS = (
     LevelConfig(threshold=0.98, instances=MIXTURE_SMALL),
-    LevelConfig(threshold=0.96, instances=MIXTURE),
-    LevelConfig(threshold=0.01, instances=(*MIXTURE, *MIXTURE_LARGE)),
+    LevelConfig(threshold=0.01, instances=MIXTURE),
 )
 
 
@@ -72,7 +71,7 @@ class CurriculumConfig:
     """Levels and the rule of promotion."""
 
     levels: tuple[LevelConfig, ...] = DEFAULT_LEVELS
-    """In order, one table each; by default mixtures of families, of more and more tasks."""
+    """In order, one table each; by default families of small graphs, and then of larger ones."""
     window: int = 3
     """Validations that the history must hold before a promotion."""
     max_variance: float = 0.001

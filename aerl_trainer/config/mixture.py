@@ -1,4 +1,4 @@
-"""The problems of a run that names none: families of graphs on random platforms, in three sizes."""
+"""The problems of a run that names none: families of graphs on random platforms, in two sizes."""
 
 MACHINES = "processors=3..8&ccr=0.1,0.5,1,2,5,10&beta=0.25,0.5,1,1.5"
 EVEN = (
@@ -36,19 +36,6 @@ MEDIUM = (
     "laplace?size=5..7",
     "lu?tiles=4..5",
 )
-LARGE = (
-    "layered?layers=8..14&width=8..10",
-    "stencil?width=8..12&steps=8..12",
-    "fork_join?phases=3..5&width=20..28",
-    "chains?chains=8..14&length=8..10",
-    "in_tree?levels=6..7&degree=2",
-    "out_tree?levels=6..7&degree=2",
-    "cholesky?tiles=7..8",
-    "gaussian_elimination?size=11..16",
-    "fft?points=16",
-    "laplace?size=8..12",
-    "lu?tiles=6",
-)
 
 
 def _specs(tasks: str, graphs: tuple[str, ...], tiles: str) -> tuple[str, ...]:
@@ -63,5 +50,3 @@ MIXTURE_SMALL = _specs("8..30", SMALL, "3..4")
 """8 to 30 tasks."""
 MIXTURE = _specs("20..60", MEDIUM, "4..5")
 """20 to 60 tasks: of these one is drawn uniformly."""
-MIXTURE_LARGE = _specs("60..150", LARGE, "7..8")
-"""60 to 150 tasks."""

@@ -10,7 +10,6 @@ import tomli_w
 from aerl_trainer import config as settings
 from aerl_trainer.config import (
     MIXTURE,
-    MIXTURE_LARGE,
     MIXTURE_SMALL,
     Config,
     ConfigError,
@@ -146,7 +145,7 @@ def test_the_default_is_a_mixture_of_families() -> None:
 
 @pytest.mark.parametrize(
     ("mixture", "least", "most"),
-    [(MIXTURE_SMALL, 8, 30), (MIXTURE, 20, 60), (MIXTURE_LARGE, 60, 150)],
+    [(MIXTURE_SMALL, 8, 30), (MIXTURE, 20, 60)],
 )
 def test_every_family_of_the_default_keeps_to_its_size(
     mixture: tuple[str, ...], least: int, most: int

@@ -5,6 +5,7 @@ finish with sound trees, nothing is in flight and no lock is held; in the end no
 shared memory is left.
 """
 
+import dataclasses
 import multiprocessing
 import os
 import signal
@@ -21,10 +22,13 @@ import pytest
 from aerl_trainer.config import Config
 from aerl_trainer.policy.encoding.evaluator import PriorEvaluator
 from aerl_trainer.policy.encoding.states import allocate_states
+from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.runtime.pool import Finished
 from aerl_trainer.runtime.processes import Backend
+from aerl_trainer.tree.alone import vary_alone
 from aerl_trainer.tree.records import SearchJob
 from aerl_trainer.tree.tree import SIMS_DONE
+from aerl_trainer.tree.variation import group_of
 from aerl_trainer.tree.worker import SearchWorker
 from dagsched_env.schedulers import SCHEDULERS
 from helpers import TESTS
@@ -210,6 +214,34 @@ def test_searches_survive_every_death(backend: Backend, deaths: int) -> None:
             mourn(pool, (number + 1) * deaths)
 
 
+def test_what_a_default_run_learns_from_survives_every_death() -> None:
+    """To the bit it is what one process finds that nobody kills."""
+    rng = np.random.default_rng(5)
+    config = small_config(learner={"network": False}, run={"actors": ACTORS, "trees_in_flight": 1})
+    config = replaced(config, "search", budget=1500, batch_size=BATCH)
+    task = SearchJob(0, problem(n=200, p=4), seed=7, policy=FastPolicy().weights)
+    alone, _ = vary_alone(task, config.search)
+    expected = group_of(task, alone.arrays)
+    pool = OpenPool(config, 200, backend="prior", explore=True)
+    try:
+        pool.submit(dataclasses.replace(task, id=1, seed=1), 1.0)  # until all have started
+        pool.release(eventually(lambda: pool.wait(1.0), "a first tree", 120.0))
+        for number in range(2, 5):
+            pool.submit(dataclasses.replace(task, id=number), 1.0)
+            for moment in sorted(rng.choice(1000, size=2)):
+                reach(pool, int(moment))
+                kill(one_of(living(pool), rng))
+            finished = eventually(lambda: pool.wait(1.0), "a finished tree", 120.0)
+            found = group_of(task, finished.tree.arrays)
+            for name in ("actions", "depths", "others", "inclusion", "makespans"):
+                assert np.array_equal(getattr(found, name), getattr(expected, name)), name
+            assert finished.report.simulations == 1500
+            pool.release(finished)
+            mourn(pool, 2 * (number - 1))
+    finally:
+        pool.close()
+
+
 def test_a_guest_survives_the_actors() -> None:
     """The guest searches in this process and holds the tree's lock in turn with the victims."""
     rng = np.random.default_rng(4)
@@ -226,7 +258,7 @@ def test_a_guest_survives_the_actors() -> None:
             explore=True,
             network=False,
         )
-        moments = sorted(rng.choice(search.budget // 2, size=GUEST_KILLS))
+        moments = sorted(rng.choice(search.budget // 4, size=GUEST_KILLS))
         while worker.tree.outcome in ("running", "broken"):
             worker.run_batch(1.0)
             if moments and worker.tree.counter(SIMS_DONE) >= moments[0]:
