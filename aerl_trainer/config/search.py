@@ -17,7 +17,7 @@ class SearchConfig:
     """K: complete trajectories that a tree must hold; with a network, also how many are sampled."""
     cap_factor: float = 4.0
     """Safety cap on simulations per job, as a multiple of the budget."""
-    batch_size: int = 16
+    batch_size: int = 32
     """Leaves that an actor gathers before one evaluation."""
     c_puct: float = 1.5
     """Weight of the exploration term of PUCT at a node with few visits."""
