@@ -48,16 +48,16 @@ class ReplayConfig:
     """Prioritised replay (Schaul et al. 2016) of problems; for the network, of trajectories."""
 
     capacity: int = 2048
-    """Problems; or trajectories, each with all its states."""
+    """Problems, some 40 kB each with 60 tasks; or trajectories, each with all its states."""
     share: float = 0.25
     """Of the search jobs that take a problem of the replay; without a network."""
     kind: Literal["proportional", "rank", "uniform"] = "proportional"
-    """What experiences are sampled in proportion to: their priority^α, (1 / its rank)^α, or
-    nothing."""
+    """What problems, or trajectories, are sampled in proportion to: their priority^α, (1 / its
+    rank)^α, or nothing."""
     alpha: float = 0.6
     """How strongly priorities count: 0 = not at all."""
     beta: float = 0.4
-    """Initial exponent of the importance weights, annealed to 1."""
+    """Initial exponent of the importance weights, which a network's learner anneals to 1."""
     normalise: Literal["batch", "buffer"] = "batch"
     """Whose largest importance weight becomes 1: that of each batch, or that of the buffer."""
     beta_steps: int = 4000
@@ -102,7 +102,7 @@ class LearnerConfig:
     rank_temperature: float = 1.0
     """τ of the softmax over normalised makespans, for the fast policy and the network."""
     steps_per_job: float = 4.0
-    """Upper limit of steps per finished job (the replay ratio), where the run has search jobs."""
+    """Upper limit of steps per finished job (the replay ratio), where a network learns."""
     publish_interval: int = 20
     """Steps between publications of the weights to the inference workers."""
     checkpoint_interval: int = 500

@@ -50,7 +50,7 @@ class ValidatorConfig:
     ends by its time, where improvements are small, five times as many."""
     guided_simulations: int = 100
     """Budget per instance of the search that is judged beside the policy. The network guides it, or
-    the fast policy where there is none. It draws nothing at random."""
+    the fast policy where there is none. It draws the same numbers every time."""
     judged: Literal["policy", "search"] = "policy"
     """Whose makespans promote to the next level and choose the best checkpoint: those of one greedy
     pass of the fast policy, or of this search."""

@@ -96,6 +96,8 @@ def from_dict(record: dict[str, Any]) -> Config:
 def _section(cls: Any, name: str, content: dict[str, Any]) -> Any:
     hints = get_type_hints(cls)
     content = {key: value for key, value in content.items() if f"{name}.{key}" not in RETIRED}
+    if name == "learner" and content.get("groups") == "both":
+        content["groups"] = "tree"  # what is nearest now
     for key, value in content.items():
         if key not in hints:
             raise ConfigError(f"unknown key {name}.{key}; there are {', '.join(hints)}")

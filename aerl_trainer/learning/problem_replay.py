@@ -57,13 +57,23 @@ class ProblemReplay(
             trees: that have been learned from.
             lengths: ``[trees]`` of their gradients.
         """
-        for tree in trees:
+        places = np.empty((len(trees), 2), dtype=np.int64)
+        for k, tree in enumerate(trees):
+            shortest = min([tree.makespan, *tree.makespans.tolist()])
             if tree.place is None:
-                shortest = min(tree.makespan, *tree.makespans.tolist())
-                self.add(KnownProblem(tree.instance, shortest))
-        back = [k for k, tree in enumerate(trees) if tree.place is not None]
-        places = np.array([trees[k].place for k in back], dtype=np.int64).reshape(-1, 2)
-        self.update(places[:, 0], places[:, 1], np.asarray(lengths)[back])
+                places[k] = self.add(KnownProblem(tree.instance, shortest))
+            else:
+                places[k] = tree.place
+                self._shorten(tree.place, shortest)
+        self.update(places[:, 0], places[:, 1], lengths)
+
+    def _shorten(self, place: tuple[int, int], makespan: float) -> None:
+        """A problem that is still in its place has a tree with this makespan."""
+        slots, generations = np.array([place]).T
+        with self._lock:
+            if self._ring.current(slots, generations).all():
+                (problem,) = self._store.take(slots)
+                problem.makespan = min(problem.makespan, makespan)
 
 
 def _pack(problems: Sequence[KnownProblem]) -> Arrays:

@@ -41,13 +41,13 @@ class PolicyReport:
     groups: int
     """Rank groups of the step, each of one problem."""
     trees: int
-    """Groups of shared trees that are new; the policy has drawn the others itself, if this is 0."""
+    """Groups of shared trees: all, or none where the policy draws schedules itself."""
     replayed: int
     """Trees among them whose problems have come from the replay."""
     schedules: int
     """Of all groups."""
     staleness: float
-    """Steps between the policy that made a new tree and the one that learns from it, mean."""
+    """Steps between the policy that grew a tree and the one that learns from it, mean."""
     relative_spread: float
     """Standard deviation of the makespans of a group over their mean, mean over the groups."""
     gradient_norm: float

@@ -188,7 +188,7 @@ class FastPolicy:
         Args:
             instance: the problem.
             actions: ``[n]`` ``task * p + processor`` of the schedule, in the order of placement.
-            depths: ``[M]`` of the states s, increasing: how many of these are placed.
+            depths: ``[M]`` of the states s, never decreasing: how many of these are placed.
             others: ``[M]`` the actions a, legal there.
             advantages: ``[M]`` A(s, a).
 

@@ -113,21 +113,18 @@ def complete_variations(
     actions: Ints,
     depths: Ints,
     others: Ints,
-    uniforms: Floats,
+    greedy: Floats,
     makespans: Floats,
-    gradients: Weights,
 ) -> None:
-    """Schedules that share their first placements with a given one, and then go another way.
+    """Schedules that leave a given one by one other placement, and go on greedily from there.
 
     Args:
         w: scratch.
         actions: ``[n]`` ``task * p + processor`` of the given schedule, in the order of placement.
         depths: ``[K]`` placements that are shared.
         others: ``[K]`` the placement that follows, legal there.
-        uniforms: ``[K, n]`` for what follows then, as of ``roll_out``.
+        greedy: ``[n]`` all ``GREEDY``.
         makespans: ``[K]`` out (time).
-        gradients: ``[K, N_WEIGHTS]`` out: of the log-probability of what follows then; or
-            ``[0, N_WEIGHTS]`` to leave it out.
     """
     p, s = f.c.g.comp.shape[1], w.state
     for k in range(depths.shape[0]):
@@ -136,12 +133,7 @@ def complete_variations(
             place(f.c.g, s, actions[i] // p, actions[i] % p, INSERTION, False)
         place(f.c.g, s, others[k] // p, others[k] % p, INSERTION, False)
         begin(f, w, s)
-        wanted = k < gradients.shape[0]
-        if wanted:
-            for j in range(gradients.shape[1]):
-                gradients[k, j] = 0.0
-        row = gradients[k : k + 1] if wanted else gradients[0:0]
-        makespans[k] = roll_out(f, w, s, weights, uniforms[k], row)
+        makespans[k] = roll_out(f, w, s, weights, greedy, w.no_gradient)
 
 
 @borrowing
@@ -164,7 +156,7 @@ def grade_variations(
         w: scratch.
         weights: of the policy π.
         actions: ``[n]`` ``task * p + processor`` of the schedule, in the order of placement.
-        depths: ``[M]`` of the states s, increasing: how many of these are placed.
+        depths: ``[M]`` of the states s, never decreasing: how many of these are placed.
         others: ``[M]`` the actions a.
         advantages: ``[M]`` A(s, a).
         gradient: ``[1, N_WEIGHTS]`` out.

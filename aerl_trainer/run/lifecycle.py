@@ -49,15 +49,17 @@ class JobLifecycle:
         self._pool: JobPool | None = None
         self._harvest = threading.Lock()
         self._guide = (FastPolicy().weights, 0)
-        self._groups: deque[TreeGroup] = deque(maxlen=MOST_GROUPS)
+        self._room = max(MOST_GROUPS, config.policy.instances)
+        self._groups: deque[TreeGroup] = deque(maxlen=self._room)
         self._fresh: tuple[npt.NDArray[np.float32], int] | None = None
         self.submitted = 0
         """Jobs drawn so far; also the number of the next one."""
         self.finished = 0
-        """Jobs that have been learned from."""
+        """Jobs whose trees have been harvested."""
         self.simulations = 0
         self.by_actor = np.zeros(config.run.actors, dtype=np.int64)
-        """Simulations of each actor of this machine, since the start of this process."""
+        """Simulations by the number of the actor, which each machine counts from 0, since the start
+        of this process."""
         self.forgotten = 0
         """Trees, since the start of this process, of which the fast policy has not learned."""
 
@@ -106,11 +108,13 @@ class JobLifecycle:
             if harvest.group is not None:
                 known, place = self._known.pop(harvest.report.job_id, (math.inf, None))
                 group = dataclasses.replace(harvest.group, known=known, place=place)
-                self.forgotten += len(self._groups) == MOST_GROUPS
+                self.forgotten += len(self._groups) == self._room
                 self._groups.append(group)
             self.simulations += harvest.report.simulations
-            shares = harvest.report.simulations_by_actor[: self.by_actor.size]
-            self.by_actor[: len(shares)] += shares
+            shares = np.array(harvest.report.simulations_by_actor, dtype=np.int64)
+            missing = max(0, shares.size - self.by_actor.size)
+            self.by_actor = np.append(self.by_actor, np.zeros(missing, dtype=np.int64))
+            self.by_actor[: shares.size] += shares
             self.finished += 1
         return harvest.report
 
@@ -134,7 +138,7 @@ class JobLifecycle:
             FormatError: the record is not one of ``state``.
         """
         finished, simulations = (stored(record, key, int) for key in ("finished", "simulations"))
-        self._groups = deque(groups, maxlen=MOST_GROUPS)
+        self._groups = deque(groups, maxlen=self._room)
         self.finished = self.submitted = finished
         self.simulations = simulations
 

@@ -199,18 +199,21 @@ class RunObserver:
         self._mark = (now, counters.simulations, stats)
         seconds = max(now - since, 1e-9)
         inference = rates_between(before.inference, stats.inference, seconds)
+        by_actor = counters.by_actor.copy()
+        missing = np.zeros(by_actor.size - self._by_actor.size, dtype=np.int64)
+        self._by_actor = np.append(self._by_actor, missing)
         simulations_per_s = (counters.simulations - simulations_before) / seconds
         self._record(
             "rates",
             step=step,
             simulations_per_s=simulations_per_s,
-            actors={str(a): n / seconds for a, n in enumerate(counters.by_actor - self._by_actor)},
+            actors={str(a): n / seconds for a, n in enumerate(by_actor - self._by_actor)},
             restarts=stats.restarts,
             forgotten=counters.forgotten,
             inference={} if inference is None else dataclasses.asdict(inference),
             workers=_each_worker(before.inference, stats.inference, seconds),
         )
-        self._by_actor = counters.by_actor.copy()
+        self._by_actor = by_actor
         self._show(
             simulations_per_s=simulations_per_s,
             mean_batch=None if inference is None else inference.mean_batch,

@@ -284,8 +284,14 @@ class _Run:
         self.generations.restored(source)
 
     def _check_network(self, source: Path, before: Config) -> None:
-        """Raise ConfigError unless the network can go on with the present settings."""
+        """Raise ConfigError unless replay and network can go on with the present settings."""
         config = self.config
+        kept = ("capacity", "kind", "alpha")
+        if config.variations and before.variations:
+            for name in kept:
+                was, now = (getattr(c.replay, name) for c in (before, config))
+                if was != now:
+                    raise ConfigError(f"{source}: its replay.{name} is {was}, and cannot change")
         if self.learner is None:
             return
         if not before.learner.network:

@@ -172,8 +172,10 @@ class Validator:
             pairs = [value_correlations(i, policy, network, search, rng) for i in instances]
             by_value, by_list = np.mean(pairs, axis=0).tolist()
         guided = self._guided(instances, policy, network, rollout_weight)
+        judged = network if self._config.validator.judged == "search" else None
+        shown = row.ratio_to_reference if by_network is None or judged is None else by_network
         by_level = [
-            self._ratio(at, policy, network if self._config.validator.judged == "search" else None)
+            shown if at == level else self._ratio(at, policy, judged)
             for at in range(len(self._config.curriculum.levels))
         ]
         return EvalReport(

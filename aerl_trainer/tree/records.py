@@ -76,7 +76,7 @@ class TreeGroup:
     makespan: float
     """Of the principal variation (time)."""
     depths: npt.NDArray[np.int64]
-    """``[M]`` how many placements each of the others shares with it; increasing, < n."""
+    """``[M]`` how many placements each of the others shares with it; never decreasing, < n."""
     others: npt.NDArray[np.int64]
     """``[M]`` the action that comes next."""
     inclusion: npt.NDArray[np.float64]

@@ -18,7 +18,8 @@ Mutated inside ``with tree.writing(actor)``
 
 Read without the lock
     ``parent_edge``, ``edge_parent`` and ``edge_action`` of a path that the reader has in flight:
-    nobody changes them once the leaf is handed out. ``counters`` and ``scalars`` as they come, one
+    nobody changes them once the leaf is handed out. The nodes of a principal variation and the
+    priors of their edges, once it has been added. ``counters`` and ``scalars`` as they come, one
     number at a time. The creator reads everything once the tree is finished and every actor has
     released it.
 """

@@ -114,7 +114,8 @@ class TreeSize:
 
         Pages that a search does not touch cost nothing. A full tree goes on without growing.
         """
-        nodes = min(int(config.budget * config.cap_factor) + actors * config.batch_size, MAX_NODES)
+        most = max(int(config.budget * config.cap_factor), config.min_trajectories)
+        nodes = min(most + actors * config.batch_size, MAX_NODES)
         nodes += tasks + 1
         edges = nodes * config.max_children
         return cls(nodes, edges, actors, config.batch_size, tasks)

@@ -17,12 +17,14 @@ from aerl_trainer.config.seeding import generator
 from aerl_trainer.tree.records import SearchJob, TreeGroup
 from aerl_trainer.tree.simulation import add_in_flight, add_node, back_up, close_batch
 from aerl_trainer.tree.tree import (
+    CAP,
     COMPLETE,
     COMPLETED,
     EVALUATING,
     EXHAUSTED,
     EXPANDED,
     N_EDGES,
+    N_NODES,
     NEW,
     NO_EDGE,
     NO_NODE,
@@ -139,7 +141,7 @@ def add_variation(
         probabilities: ``[n, K]``
         counts: ``[n]``
         chosen: ``[n]``
-        most: actions that a node keeps.
+        most: actions that a node keeps, of the highest hand-made prior, and the chosen one.
         value: return of the schedule.
     """
     node, edge = ROOT, NO_EDGE
@@ -172,7 +174,7 @@ def add_variation(
 def claim(t: TreeArrays, actor: int, limit: int, order: Ints, budget: int) -> int:
     """Put the next edges in flight for an actor; returns how many.
 
-    The search ends with the budget, or when all edges are done.
+    The search ends with the budget, when all edges are done, or when the tree is full.
 
     Args:
         actor: who claims; its journal is empty.
@@ -192,6 +194,10 @@ def claim(t: TreeArrays, actor: int, limit: int, order: Ints, budget: int) -> in
             break
         edge = order[i]
         if t.edge_child[edge] == NO_NODE:
+            if t.counters[N_NODES] == t.status.shape[0]:
+                if count == 0 and not t.journal_count.any():
+                    t.counters[OUTCOME] = CAP
+                break
             add_node(t, t.edge_parent[edge], edge)
         child = t.edge_child[edge]
         if t.status[child] == NEW:

@@ -43,7 +43,9 @@ class VariationWorker:
         self._shape = job.instance.comp.shape
         self._workspace = allocate_policy(*self._shape)
         self._budget = max(config.budget, config.min_trajectories)
-        self._batch, self._most = config.batch_size, config.max_children
+        self._batch = config.batch_size
+        self._most = tree.arrays.edge_parent.size // job.instance.n_tasks
+        self._greedy = np.full(job.instance.n_tasks, GREEDY)
         self._agenda: Ints | None = None
         self._actions: Ints = np.zeros(0, dtype=np.int64)
 
@@ -128,9 +130,8 @@ class VariationWorker:
             self._actions,
             depths,
             others,
-            np.full((depths.size, self._shape[0]), GREEDY),
+            self._greedy,
             makespans,
-            self._workspace.no_gradient,
         )
         return makespans
 

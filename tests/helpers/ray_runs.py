@@ -24,17 +24,18 @@ from helpers.small_runs import eventually, is_running
 RUN = """
 import sys
 from aerl_trainer import config as settings
+from aerl_trainer.run import observers
 from aerl_trainer.run.launch import train
 from helpers.small_runs import small_config
 
 if __name__ == "__main__":
     address, directory, groups, minutes, steps, resume = sys.argv[1:]
+    observers.ONE_IN = 1  # every tree is on record
     config = small_config(
         search={"budget": 1500, "min_trajectories": 4},
         learner={
             "groups": groups,
             "network": False,
-            "steps_per_job": 0.5,
             "checkpoint_interval": 3,
         },
         policy={"instances": 8, "schedules": 16, "decay_steps": 10000},
@@ -142,7 +143,7 @@ def start_training(
     address: str,
     directory: Path,
     *,
-    groups: str = "both",
+    groups: str = "tree",
     minutes: float = 5.0,
     steps: int = 0,
     resume: bool = False,

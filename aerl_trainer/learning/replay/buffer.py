@@ -84,12 +84,18 @@ class PrioritizedReplay(Generic[One, Many, Content]):
         start, steps = self.config.beta, self.config.beta_steps
         return 1.0 if step >= steps else start + (1.0 - start) * step / steps
 
-    def add(self, item: One) -> None:
-        """Store one item at the highest priority, over the oldest one when full."""
+    def add(self, item: One) -> tuple[int, int]:
+        """Store one item at the highest priority, over the oldest one when full.
+
+        Returns:
+            Its slot, and which occupant of the slot it is.
+        """
         with self._lock:
             self._store.put(self._ring.next_slot, item)
-            self._priorities.add(self._ring.advance())
+            slot = self._ring.advance()
+            self._priorities.add(slot)
             self.counters.added += 1
+            return slot, int(self._ring.generations(np.array([slot]))[0])
 
     def add_many(self, items: Many) -> None:
         """Store several items as ``add`` does: a sequence of objects, or columns by name.

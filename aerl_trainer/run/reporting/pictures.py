@@ -76,6 +76,7 @@ def learning_curve(metrics_path: Path, out_png: Path) -> Path:
             textcoords="offset points",
             va="top",
             color="0.4",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
         )
     bottom.set_xlabel("steps")
     # Above the axes, where it hides no curve.

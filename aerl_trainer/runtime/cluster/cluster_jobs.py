@@ -82,6 +82,7 @@ class ClusterJobs:
         self._publications = itertools.count(1)
         self._version = 0
         self._policy: npt.NDArray[np.float32] | None = None
+        self._step = 0
         self._staleness: deque[int] = deque([0], maxlen=RECENT)
 
     @property
@@ -91,7 +92,7 @@ class ClusterJobs:
 
     def submit(self, job: SearchJob, rollout_weight: float) -> None:
         if job.policy is not self._policy:
-            self._policy = job.policy
+            self._policy, self._step = job.policy, job.step
             self._version = next(self._publications)
         self._outstanding += 1
         self._send(_Ticket(job, rollout_weight, self._version))
@@ -112,7 +113,7 @@ class ClusterJobs:
         arrays, staleness = future.result(), self._version - ticket.version
         if staleness > self._config.ray.staleness:
             self._dropped += 1
-            job = dataclasses.replace(ticket.job, policy=self._policy)
+            job = dataclasses.replace(ticket.job, policy=self._policy, step=self._step)
             self._send(dataclasses.replace(ticket, job=job, version=self._version))
             return None
         try:

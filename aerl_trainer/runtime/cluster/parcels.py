@@ -1,8 +1,9 @@
 """Search jobs, harvests and group gradients as arrays that travel between machines.
 
-What comes in is checked before it counts: shapes, ranges, and every makespan by replaying its
-actions. Instances travel one way only. Arrays are copied when they come in: those of a transport
-are read-only, and the kernels are compiled for others.
+What comes in is checked before it counts: shapes, ranges, and makespans, by replaying the actions
+of trajectories and of principal variations, and by bounds for the other schedules of a tree.
+Instances travel one way only. Arrays are copied when they come in: those of a transport are
+read-only, and the kernels are compiled for others.
 """
 
 import dataclasses
@@ -92,8 +93,11 @@ def unpack_harvest(arrays: Arrays, job: SearchJob, *, network: bool) -> Harvest:
         return Harvest(report, None, experiences)
     (group,) = unpack_groups(arrays, [job.instance])
     _replay(job.instance, group.actions, group.makespan)
-    if (group.makespans < 0).any():
-        raise FormatError("a makespan of a tree is negative")
+    if (group.makespans < job.instance.lower_bound * (1.0 - TOLERANCE)).any():
+        raise FormatError("a makespan of a tree is below the lower bound of its problem")
+    shortest = min([group.makespan, *group.makespans.tolist()])
+    if abs(shortest - report.best_makespan) > TOLERANCE * shortest:
+        raise FormatError("the best makespan of a tree is not that of its shortest schedule")
     return Harvest(report, group, [])
 
 
@@ -183,6 +187,6 @@ def _read_report(arrays: Arrays, job: SearchJob) -> SearchReport:
         raise FormatError(f"the report of a search cannot be read: {error}") from None
     if report.job_id != job.id:
         raise DAGSchedError(f"the report is of job {report.job_id}, not of {job.id}")
-    if not 0.0 < report.best_makespan < np.inf or report.simulations < 0:
+    if not 0.0 <= report.best_makespan < np.inf or report.simulations < 0:
         raise FormatError("the report of a search holds a number that is out of range")
     return report

@@ -150,7 +150,7 @@ def test_a_harvest_that_cannot_be_is_refused(
     ("key", "value", "message"),
     [
         ("tree_makespan", 1.0, "is claimed to have"),
-        ("tree_makespans", -1.0, "is negative"),
+        ("tree_makespans", -1.0, "below the lower bound"),
         ("tree_makespans", np.nan, "not finite"),
         ("tree_actions", 10**6, "out of range"),
         ("tree_inclusion", 0.0, r"not in \(0, 1\]"),

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aerl_trainer.config import PolicyConfig, SearchConfig
+from aerl_trainer.config import PolicyConfig, ReplayConfig, SearchConfig
 from aerl_trainer.learning.group_gradients import grade_tree
 from aerl_trainer.learning.policy_learner import PolicyLearner
+from aerl_trainer.learning.problem_replay import ProblemReplay
+from aerl_trainer.learning.rank_reward import rank_rewards
 from aerl_trainer.policy.context import policy_context
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.policy.scoring import begin, score, short_list
@@ -155,6 +157,65 @@ def test_the_number_of_actors_and_their_deaths_change_nothing() -> None:
     assert (tree.arrays.actor_simulations > 0).all()
     assert tree.arrays.actor_simulations.sum() == 40
     assert same(group_of(job, tree.arrays), alone)
+
+
+@pytest.mark.parametrize("budget", [1, 5])
+def test_a_problem_without_a_choice(budget: int) -> None:
+    """A chain on one processor: nothing can be tried, and learning from it changes nothing."""
+    chain = Instance(np.ones((3, 1)), [(0, 1), (1, 2)], [1.0, 1.0])
+    group = grown(job_of(chain), SearchConfig(budget=budget, min_trajectories=1))
+    assert (group.makespan, group.depths.size) == (3.0, 0)
+    replay = ProblemReplay(ReplayConfig(min_size=1))
+    training = PolicyLearner(lambda _: chain, np.random.default_rng(0), replay=replay)
+    report = training.step(trees=[group])
+    assert (report.gradient_norm, report.schedules, len(replay)) == (0.0, 1, 1)
+
+
+def test_a_tree_has_room_for_its_trajectories_and_ends_when_it_is_full() -> None:
+    instance = problem(20, 4)
+    wanted = SearchConfig(budget=4, min_trajectories=120, cap_factor=1.0, batch_size=1)
+    assert len(grown(job_of(instance), wanted).depths) == 119
+    tree = SharedTree.local(TreeSize(nodes=30, edges=20 * 32, actors=1, batch=8, tasks=20))
+    tree.reset()
+    worker = VariationWorker(0, job_of(instance), tree, SearchConfig(budget=100))
+    while not tree.finished:
+        worker.run_batch()
+    assert tree.outcome == "cap"
+    assert tree.simulations == 30 - 20
+
+
+def test_problems_come_back_with_their_priority_and_their_best_makespan() -> None:
+    replay = ProblemReplay(ReplayConfig(share=1.0, min_size=2, alpha=1.0))
+    groups = [grown(job_of(problem(seed=seed)), SearchConfig(budget=20)) for seed in range(3)]
+    assert replay.draw(np.random.default_rng(0)) is None
+    replay.learned(groups, [0.0, 1.0, 3.0])
+    rng = np.random.default_rng(1)
+    drawn = [replay.draw(rng) for _ in range(400)]
+    counts = [sum(d is not None and d[1][0] == k for d in drawn) for k in range(3)]
+    assert counts[0] < 5
+    assert counts[2] == pytest.approx(300, abs=40)
+    known, place = next(d for d in drawn if d is not None and d[1][0] == 2)
+    assert known.instance is groups[2].instance
+    assert known.makespan == min([groups[2].makespan, *groups[2].makespans.tolist()])
+    better = dataclasses.replace(groups[2], makespan=known.makespan / 2, place=place)
+    replay.learned([better], [0.0])
+    assert known.makespan == better.makespan
+    assert len(replay) == 3
+    replay.learned([dataclasses.replace(better, makespan=0.1, place=(2, 99))], [5.0])
+    assert known.makespan == better.makespan, "it has been overwritten in the meantime"
+    again = ProblemReplay(replay.config)
+    again.load_state_arrays(replay.state_arrays())
+    assert {p.makespan for p in again.sample(30, rng, 0.0).content} <= {
+        p.makespan for p in replay.sample(300, rng, 0.0).content
+    }
+
+
+def test_the_best_known_schedule_of_a_problem_is_a_member_of_its_group() -> None:
+    group, policy = grown(job_of(problem()), SearchConfig(budget=20)), FastPolicy(some_weights())
+    one = grade_tree(policy, group, rank_rewards)
+    known = grade_tree(policy, dataclasses.replace(group, known=group.makespan / 2), rank_rewards)
+    assert not np.array_equal(one.gradient, known.gradient)
+    assert one.schedules == known.schedules == 20
 
 
 def test_a_dead_actor_gives_the_root_back() -> None:
