@@ -39,6 +39,10 @@ if __name__ == "__main__":
             "checkpoint_interval": 3,
         },
         policy={"instances": 8, "schedules": 16, "decay_steps": 10000},
+        # Trees that take some hundredths of a second.
+        curriculum={
+            "levels": [{"tasks": [60, 60], "processors": [4], "ccr": [1.0], "threshold": 0.1}]
+        },
         validator={"interval": 1000},
         run={"max_steps": int(steps), "minutes": float(minutes)},
         ray={"address": address, "stall_s": 5.0, "unlearned": 4},

@@ -169,17 +169,17 @@ def test_variants_are_compared_and_an_interrupted_comparison_goes_on(
     last = {name: [i for i in suites.load(name) if i.n_tasks <= 100][-2:] for name in JUDGED}
     monkeypatch.setattr(script("ablation"), "suites", SimpleNamespace(load=last.__getitem__))
     monkeypatch.setattr(script("ablation"), "warm_up", lambda: None)
-    few = ["--variants", "untrained", "imitation", "--seconds", "0.1", "--json", "runs.json"]
+    few = ["--variants", "untrained", "tree", "--seconds", "0.1", "--json", "runs.json"]
     printed_here("ablation.py", *few, "--seeds", "1")
     first = json.loads((tmp_path / "runs.json").read_text())
     printed = printed_here("ablation.py", *few, "--seeds", "2")
     runs = json.loads((tmp_path / "runs.json").read_text())
     assert runs[:2] == first
     made = [(run["seed"], run["variant"]) for run in runs]
-    assert made == list(itertools.product(range(2), ("untrained", "imitation")))
+    assert made == list(itertools.product(range(2), ("untrained", "tree")))
     means = r"( [\d.]+ ± [\d.]+ ± [\d.]+ \|){4}"
     rows = re.findall(rf"^\| `(\w+)` \| (\d+) \|{means}$", printed, re.MULTILINE)
-    assert [name for name, *_ in rows] == ["untrained", "imitation"]
+    assert [name for name, *_ in rows] == ["untrained", "tree"]
     assert rows[0][1] == "0" != rows[1][1]
 
 

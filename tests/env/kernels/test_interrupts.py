@@ -2,6 +2,7 @@
 
 import _thread
 import gc
+import signal
 import subprocess
 import sys
 import threading
@@ -21,12 +22,13 @@ INSTANCE = TopcuogluGenerator(2000, 16)(np.random.default_rng(0))
 
 
 @pytest.fixture(autouse=True)
-def no_callback_of_other_tests() -> Iterator[None]:
-    """An interrupt within one of the garbage collector, such as Hypothesis has, would be lost."""
-    held = gc.callbacks[:]
-    gc.callbacks.clear()
+def heard() -> Iterator[None]:
+    """Ctrl-C is not ignored, as where a shell says "&", nor lost in a callback of the collector."""
+    before, held = signal.signal(signal.SIGINT, signal.default_int_handler), gc.callbacks[:]
+    gc.callbacks.clear()  # such as Hypothesis has
     yield
     gc.callbacks[:] = held
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize("solve", [solver.solve, aerl_trainer.solve])

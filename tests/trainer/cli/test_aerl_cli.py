@@ -190,7 +190,7 @@ def test_train_to_the_letter(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 def test_set_list_prints_all_settings(capsys: pytest.CaptureFixture[str]) -> None:
     out = succeeds(capsys, "train", "--set", "list")
-    assert "  search.budget = 600  (int)\n      Simulations per job" in out
+    assert "  search.budget = 128  (int)\n      Simulations per job" in out
     assert "``" not in out
 
 
