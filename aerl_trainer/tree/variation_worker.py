@@ -43,7 +43,7 @@ class VariationWorker:
         self._shape = job.instance.comp.shape
         self._workspace = allocate_policy(*self._shape)
         self._budget = max(config.budget, config.min_trajectories)
-        self._batch = config.batch_size
+        self._batch = min(config.batch_size, tree.arrays.journal_edge.shape[1])
         self._most = tree.arrays.edge_parent.size // job.instance.n_tasks
         self._greedy = np.full(job.instance.n_tasks, GREEDY)
         self._agenda: Ints | None = None
