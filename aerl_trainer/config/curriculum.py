@@ -61,7 +61,7 @@ class LevelConfig:
 
 
 DEFAULT_LEVELS = (
-    LevelConfig(threshold=0.91, instances=MIXTURE_SMALL),
+    LevelConfig(threshold=0.95, instances=MIXTURE_SMALL),
     LevelConfig(threshold=0.01, instances=MIXTURE),
 )
 
