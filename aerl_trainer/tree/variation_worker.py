@@ -49,8 +49,8 @@ class VariationWorker:
         self._agenda: Ints | None = None
         self._actions: Ints = np.zeros(0, dtype=np.int64)
 
-    def run_batch(self, rollout_weight: float = 1.0, spent: float = 0.0) -> int:
-        """One mini-batch of simulations; as of ``SearchWorker``, whose arguments mean nothing here.
+    def run_batch(self, _rollout_weight: float = 1.0) -> int:
+        """One mini-batch of simulations, called as that of ``SearchWorker``; it weighs nothing.
 
         Returns:
             How many simulations were done; 0 when the tree is finished or broken, or others have
