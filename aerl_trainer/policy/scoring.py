@@ -392,7 +392,7 @@ def _fit(
 ) -> None:
     """Start of a ready task on an eligible processor, and the gap before it."""
     cost = f.c.g.comp[t, q]
-    index, start = earliest_slot(s, q, earliest, cost, INSERTION)
+    index, start = earliest_slot(f.c.g, s, t, q, earliest, cost, INSERTION)
     w.start[t, q], w.finish[t, q] = start, start + cost
     w.total[t, q] = start + cost + f.c.oct[t, q]
     w.gap[t, q] = start - (s.slot_finish[q, index - 1] if index > 0 else 0.0)

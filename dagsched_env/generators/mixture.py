@@ -27,6 +27,7 @@ class Mixture:
         self.max_tasks = self._largest("max_tasks")
         self.max_processors = self._largest("max_processors")
         self.max_edges = self._largest("max_edges")
+        self.max_resources = max(getattr(member, "max_resources", 0) for member in members)
 
     def __call__(self, rng: np.random.Generator) -> Instance:
         """Draw one instance."""

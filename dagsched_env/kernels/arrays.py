@@ -1,6 +1,7 @@
 """The groups of arrays that kernels pass around, with their shapes.
 
-``n`` tasks, ``p`` processors, ``m`` edges. A NamedTuple of arrays is a plain argument to numba.
+``n`` tasks, ``p`` processors, ``m`` edges, ``k`` resources. With k = 0 a processor runs one task at
+a time; with k > 0 tasks overlap within its capacities. A NamedTuple of arrays is a plain argument to numba.
 """
 
 from typing import Any, NamedTuple
@@ -44,21 +45,28 @@ class InstanceArrays(NamedTuple):
     mean_link: Floats  # [2] mean latency and mean inverse bandwidth over pairs of processors
     mean_comp: Floats  # [n] mean execution time over eligible processors
     min_comp: Floats  # [n] minimum execution time
+    demand: Ints  # [n, k] of a task for each resource, in the unit of the resource
+    capacity: Ints  # [p, k] of each resource
 
 
 class StateArrays(NamedTuple):
     """A partial schedule; mutated in place by ``state.transitions``.
 
-    The busy intervals of processor q are ``slot_*[q, :slot_count[q]]``, sorted by time.
+    The busy intervals of processor q are ``slot_*[q, :slot_count[q]]``, disjoint, sorted by time.
+    Without resources each is a task. With resources they are a profile: the load is constant in
+    each, not 0, and different from that of the one before where they touch. A task covers one or
+    several of them, or none if it needs nothing.
     """
 
     processor: Ints  # [n] UNSCHEDULED or the processor
     sequence: Ints  # [n] the first counts[N_PLACED] entries are the tasks in the order of placement
     start: Floats  # [n] valid where scheduled
     finish: Floats  # [n] valid where scheduled
-    slot_start: Floats  # [p, n]
-    slot_finish: Floats  # [p, n]
+    slot_start: Floats  # [p, w], w = slots(n, k)
+    slot_finish: Floats  # [p, w]
+    slot_load: Ints  # [p, w, k] demands of the tasks that run
     slot_count: Ints  # [p]
+    latest_start: Floats  # [p] of the tasks of a processor; kept where k > 0
     missing: Ints  # [n] predecessors not yet scheduled
     ready: Ints  # [n] the first counts[N_READY] entries are the ready tasks, in no order
     ready_index: Ints  # [n] position of a ready task in `ready`
@@ -77,14 +85,21 @@ class Placements(NamedTuple):
     processor: Ints  # [n] UNSCHEDULED or the processor
     start: Floats  # [n] valid where scheduled
     finish: Floats  # [n] valid where scheduled
-    slot_start: Floats  # [p, n]
-    slot_finish: Floats  # [p, n]
+    slot_start: Floats  # [p, w]
+    slot_finish: Floats  # [p, w]
+    slot_load: Ints  # [p, w, k]
     slot_count: Ints  # [p]
-    largest_gap: Floats  # [p] no idle gap between the busy intervals is longer
+    latest_start: Floats  # [p]
+    largest_gap: Floats  # [p] no gap that holds a task is longer; inf where k > 0
 
 
-def allocate_state(n: int, p: int) -> StateArrays:
-    """State arrays of zeros for ``n`` tasks and ``p`` processors.
+def slots(n: int, k: int) -> int:
+    """Most busy intervals of a processor: with resources a task begins one and ends one."""
+    return n if k == 0 else 2 * n
+
+
+def allocate_state(n: int, p: int, k: int = 0) -> StateArrays:
+    """State arrays of zeros for ``n`` tasks, ``p`` processors and ``k`` resources.
 
     ``transitions.reset`` makes them an empty schedule.
     """
@@ -100,9 +115,11 @@ def allocate_state(n: int, p: int) -> StateArrays:
         sequence=ints(n),
         start=floats(n),
         finish=floats(n),
-        slot_start=floats(p, n),
-        slot_finish=floats(p, n),
+        slot_start=floats(p, slots(n, k)),
+        slot_finish=floats(p, slots(n, k)),
+        slot_load=ints(p, slots(n, k), k),
         slot_count=ints(p),
+        latest_start=floats(p),
         missing=ints(n),
         ready=ints(n),
         ready_index=ints(n),

@@ -17,11 +17,21 @@ from dagsched_env.kernels.graph import bounds, cost_tables, ranks
 from dagsched_env.kernels.graph.csr import compress, topological_order
 from dagsched_env.problem import drawing
 from dagsched_env.problem.errors import FormatError, InvalidInstanceError
+from dagsched_env.problem.resources import (
+    check_capacities,
+    check_demands,
+    fitting,
+    in_units,
+    why_unfit,
+)
 
 __all__ = ["DATA_KEYS", "Instance"]
 
 JSON_FORMAT = "dagsched-instance"
 JSON_VERSION = 1
+WITH_RESOURCES = 2
+"""Version of the format where there are demands and capacities."""
+RESOURCES = ("demands", "capacities", "resource_names")
 DATA_KEYS = ("data", "size", "weight")
 """Attributes of an edge that may be its amount of data; the first one that is there counts."""
 HEADROOM = 32.0
@@ -35,6 +45,12 @@ class Instance:
     ``latency[a, b] + data[e] * inv_bandwidth[a, b]``; within a processor it is free. All times are
     in one unit that the user chooses.
 
+    Without ``demands`` a processor runs one task at a time. With them the tasks on a processor
+    overlap as long as, at each moment and for each resource, the demands of those that run stay
+    within its capacity. A task runs from its start up to, but without, its finish. So tasks of
+    duration 0 and of demand 0 need nothing and may be anywhere. A task whose demand exceeds a
+    capacity is not eligible there: ``comp`` is ``inf``.
+
     Args:
         comp: ``[n, p]`` execution time of each task on each processor, ≥ 0; ``inf`` = may not run.
         edges: ``[m, 2]`` pairs (predecessor, successor) of task indices.
@@ -46,10 +62,16 @@ class Instance:
         name: a label for tables and pictures.
         assumptions: sentences on what was taken for granted where the problem was made, such as
             machines that its file does not describe. Equality and fingerprint leave them out.
+        demands: ``[n, k]`` how much of each resource a task uses while it runs, finite, ≥ 0, taken
+            as the decimal numbers that they are written as; None = processors run one task at a
+            time.
+        capacities: ``[p, k]`` how much of each resource a processor has, ≥ 0; ``inf`` = no limit.
+        resource_names: k distinct names, such as ``"cores"``; default ``"R0"`` … .
 
     Raises:
         InvalidInstanceError: wrong shapes, NaN or negative costs, a task that no processor can
-            run, self-loops, duplicate edges, cycles; the message names the index.
+            run, self-loops, duplicate edges, cycles, a demand that fits on no processor; the
+            message names the index.
     """
 
     def __init__(
@@ -64,6 +86,9 @@ class Instance:
         processor_names: Sequence[str] | None = None,
         name: str | None = None,
         assumptions: Sequence[str] | None = None,
+        demands: npt.ArrayLike | None = None,
+        capacities: npt.ArrayLike | None = None,
+        resource_names: Sequence[str] | None = None,
     ) -> None:
         self.comp = _check_comp(_floats("comp", comp))
         n, p = self.comp.shape
@@ -77,6 +102,7 @@ class Instance:
             raise InvalidInstanceError(f"name is {type(name).__name__}, not text")
         self.name = name
         self.assumptions = _texts("assumptions", assumptions or ())
+        self._set_resources(demands, capacities, resource_names)
         self.arrays = self._build_arrays()
 
     def __setattr__(self, key: str, value: object) -> None:
@@ -97,6 +123,16 @@ class Instance:
     @property
     def n_edges(self) -> int:
         return int(self.edges.shape[0])
+
+    @property
+    def n_resources(self) -> int:
+        """k; 0 where processors run one task at a time."""
+        return int(self.demands.shape[1])
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Numbers of tasks, processors and resources: n, p, k."""
+        return self.n_tasks, self.n_processors, self.n_resources
 
     @property
     def topological_order(self) -> Ints:
@@ -150,6 +186,7 @@ class Instance:
             self.name == other.name
             and self.task_names == other.task_names
             and self.processor_names == other.processor_names
+            and self.resource_names == other.resource_names
             and all(map(np.array_equal, self._numbers(), other._numbers()))
         )
 
@@ -159,6 +196,8 @@ class Instance:
     def __repr__(self) -> str:
         label = f"{self.name!r}, " if self.name else ""
         sizes = f"tasks={self.n_tasks}, processors={self.n_processors}, edges={self.n_edges}"
+        if self.n_resources:
+            sizes += f", resources={', '.join(self.resource_names)}"
         return f"Instance({label}{sizes})"
 
     def _repr_html_(self) -> str:
@@ -200,6 +239,7 @@ class Instance:
             "task_names": self.task_names,
             "processor_names": self.processor_names,
             "assumptions": self.assumptions,
+            **({key: getattr(self, key) for key in RESOURCES} if self.n_resources else {}),
         }
 
     @classmethod
@@ -261,19 +301,21 @@ class Instance:
         return graph
 
     def to_json(self) -> str:
-        """Own JSON format; infinite costs are written as null, assumptions where there are some."""
+        """Own JSON format; infinite numbers are written as null, assumptions where there are some.
+
+        Version 2 where there are resources, else version 1, which older releases read, too.
+        """
         record = {
             key: value.tolist() if isinstance(value, np.ndarray) else value
             for key, value in self.arguments().items()
         }
-        comp = self.comp.astype(object)
-        comp[np.isinf(self.comp)] = None
-        record["comp"] = comp.tolist()
+        record["comp"] = _with_null(self.comp)
+        if self.n_resources:
+            record["capacities"] = _with_null(self.capacities)
         if not self.assumptions:
             del record["assumptions"]
-        return json.dumps(
-            {"format": JSON_FORMAT, "version": JSON_VERSION, **record}, allow_nan=False
-        )
+        version = WITH_RESOURCES if self.n_resources else JSON_VERSION
+        return json.dumps({"format": JSON_FORMAT, "version": version, **record}, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> "Instance":
@@ -289,8 +331,9 @@ class Instance:
             raise FormatError(f"not JSON: {error}") from None
         if not isinstance(record, dict) or record.get("format") != JSON_FORMAT:
             raise FormatError(f'no instance: the top level needs "format": "{JSON_FORMAT}"')
-        if record.get("version") != JSON_VERSION:
-            raise FormatError(f"version {record.get('version')!r} is not {JSON_VERSION}")
+        if record.get("version") not in (JSON_VERSION, WITH_RESOURCES):
+            known_versions = f"{JSON_VERSION} or {WITH_RESOURCES}"
+            raise FormatError(f"version {record.get('version')!r} is not {known_versions}")
         known = {"format", "version", *inspect.signature(cls).parameters}
         for key in sorted(record.keys() - known):
             close = difflib.get_close_matches(key, known, n=1)
@@ -301,22 +344,55 @@ class Instance:
         for key in ("comp", "edges", "data"):
             if not isinstance(record.get(key), list):
                 raise FormatError(f"key {key!r} is missing or no list")
-        try:
-            record["comp"] = [[np.inf if c is None else c for c in row] for row in record["comp"]]
-        except TypeError:
-            raise FormatError("key 'comp' has a row that is not a list") from None
+        for key in ("comp", "capacities"):
+            if record.get(key) is None:
+                continue
+            try:
+                record[key] = [[np.inf if c is None else c for c in row] for row in record[key]]
+            except TypeError:
+                raise FormatError(f"key {key!r} has a row that is not a list") from None
         return cls._from_dict(record)
 
     # -- internals -------------------------------------------------------------------------------
 
     def _numbers(self) -> tuple[npt.NDArray[Any], ...]:
-        return self.comp, self.edges, self.data, self.inv_bandwidth, self.latency
+        numbers = (self.comp, self.edges, self.data, self.inv_bandwidth, self.latency)
+        return (*numbers, self.demands, self.capacities) if self.n_resources else numbers
 
     @classmethod
     def _from_dict(cls, record: dict[str, Any]) -> "Instance":
         optional = ("inv_bandwidth", "latency", "task_names", "processor_names", "name")
-        options = {key: record.get(key) for key in (*optional, "assumptions")}
+        options = {key: record.get(key) for key in (*optional, "assumptions", *RESOURCES)}
         return cls(record["comp"], record["edges"], record["data"], **options)
+
+    def _set_resources(
+        self,
+        demands: npt.ArrayLike | None,
+        capacities: npt.ArrayLike | None,
+        names: Sequence[str] | None,
+    ) -> None:
+        """Set what concerns resources, and forbid the pairs that they make impossible."""
+        n, p = self.comp.shape
+        if (demands is None) != (capacities is None):
+            given, missing = ("capacities", "demands") if demands is None else RESOURCES[:2]
+            raise InvalidInstanceError(f"there are {given}, but no {missing}: give both")
+        if demands is None or capacities is None:
+            demands, capacities = np.zeros((n, 0)), np.zeros((p, 0))
+        need = check_demands(_floats("demands", demands), n)
+        have = check_capacities(_floats("capacities", capacities), p, need.shape[1])
+        self.demands, self.capacities = _frozen(need), _frozen(have)
+        self.resource_names = _check_names("resource_names", names, need.shape[1], prefix="R")
+        units, limits = in_units(need, have, self.resource_names)
+        self._units = _frozen(units), _frozen(limits)
+        eligible = np.isfinite(self.comp)
+        fits = eligible & fitting(units, limits)
+        if not fits.any(axis=1).all():
+            t = _first(~fits.any(axis=1))[0]
+            reason = why_unfit(
+                need[t], have, eligible[t], self.resource_names, self.processor_names
+            )
+            raise InvalidInstanceError(f"task {_shown(t, self.task_names)} {reason}")
+        self.comp = _frozen(np.where(fits, self.comp, np.inf))
 
     def _build_arrays(self) -> InstanceArrays:
         n, p = self.n_tasks, self.n_processors
@@ -350,6 +426,8 @@ class Instance:
             mean_link=np.asarray(link, dtype=np.float64),
             mean_comp=mean_comp,
             min_comp=self.comp.min(axis=1),
+            demand=self._units[0],
+            capacity=self._units[1],
         )
         return InstanceArrays(*(_frozen(array) for array in arrays))
 
@@ -360,6 +438,13 @@ def _carried(attributes: Mapping[Any, Any], name: str | None) -> Any:
         return attributes.get(name, 0.0)
     lower = {str(key).lower(): value for key, value in attributes.items()}
     return next((lower[key] for key in DATA_KEYS if key in lower), 0.0)
+
+
+def _with_null(numbers: Floats) -> list[Any]:
+    """Nested lists with None in place of inf."""
+    entries = numbers.astype(object)
+    entries[np.isinf(numbers)] = None
+    return entries.tolist()  # type: ignore[no-any-return]
 
 
 def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -19,6 +19,8 @@ __all__ = ["Schedule"]
 
 JSON_FORMAT = "dagsched-schedule"
 JSON_VERSION = 1
+SHOWN = 4
+"""Most tasks that a message names."""
 TOLERANCE = 1e-9
 """Relative slack of the validity check, in units of the makespan."""
 
@@ -125,7 +127,8 @@ class Schedule:
         Raises:
             InvalidScheduleError: names the first violation: a size, an index, a time that is not
                 finite or negative, an ineligible processor, a wrong duration, two tasks at once on
-                a processor, or a task that starts before its data arrives.
+                a processor or tasks that need more of a resource than it has, or a task that starts
+                before its data arrives.
             DAGSchedError: ``instance`` is something else.
         """
         expect("instance", instance, Instance, "schedule.validate(instance)")
@@ -134,7 +137,10 @@ class Schedule:
             raise InvalidScheduleError(f"{self.processor.shape[0]} tasks, but the instance has {n}")
         slack = TOLERANCE * self.makespan if np.isfinite(self.makespan) else 0.0
         self._check_placements(instance, slack)
-        self._check_overlaps(instance, slack)
+        if instance.n_resources:
+            self._check_loads(instance, slack)
+        else:
+            self._check_overlaps(instance, slack)
         self._check_precedence(instance, slack)
 
     def _check_placements(self, instance: Instance, slack: float) -> None:
@@ -174,6 +180,33 @@ class Schedule:
                         f"{_processor(q, instance)}: {a} finishes at {self.finish[a]}, {b} starts "
                         f"at {self.start[b]}"
                     )
+
+    def _check_loads(self, instance: Instance, slack: float) -> None:
+        """Add up demands in the order of time; a task leaves ``slack`` before its finish."""
+        demand, capacity = instance.arrays.demand, instance.arrays.capacity
+        for q in range(instance.n_processors):
+            tasks = np.flatnonzero((self.processor == q) & (self.finish - self.start > slack))
+            times = np.concatenate([self.finish[tasks] - slack, self.start[tasks]])
+            changes = np.concatenate([-demand[tasks], demand[tasks]])
+            order = np.argsort(times, kind="stable")  # of equal times, tasks leave first
+            over = np.cumsum(changes[order], axis=0) > capacity[q]
+            if over.any():
+                at, r = np.argwhere(over)[0].tolist()
+                time = times[order[at]]
+                running = tasks[(self.start[tasks] <= time) & (self.finish[tasks] - slack > time)]
+                self._refuse_load(instance, q, r, float(time), running.tolist())
+
+    def _refuse_load(
+        self, instance: Instance, q: int, r: int, time: float, running: list[int]
+    ) -> None:
+        users = [t for t in running if instance.demands[t, r] > 0]
+        named = ", ".join(_task(t, instance) for t in users[:SHOWN])
+        more = f" and {len(users) - SHOWN} more" if len(users) > SHOWN else ""
+        raise InvalidScheduleError(
+            f"tasks {named}{more} run on processor {_processor(q, instance)} at {time} and need "
+            f"{instance.demands[users, r].sum():.15g} of {instance.resource_names[r]!r}, it has "
+            f"{instance.capacities[q, r]:.15g}"
+        )
 
     def _check_precedence(self, instance: Instance, slack: float) -> None:
         source, target = instance.edges[:, 0], instance.edges[:, 1]

@@ -32,7 +32,7 @@ class State:
     def __init__(self, instance: Instance, *, insertion: bool = True) -> None:
         self.instance = instance
         self.insertion = insertion
-        self.arrays: StateArrays = allocate_state(*instance.comp.shape)
+        self.arrays: StateArrays = allocate_state(*instance.shape)
         transitions.reset(instance.arrays, self.arrays)
 
     @property

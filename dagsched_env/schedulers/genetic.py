@@ -81,7 +81,7 @@ class Evolution:
         self._incumbent = incumbent
         self._rng = rng
         self._choices = eligibility.eligibility(incumbent.instance.arrays)
-        self._scratch = allocate_placements(*incumbent.instance.comp.shape)
+        self._scratch = allocate_placements(*incumbent.instance.shape)
         self._size = size
         self._founders = [incumbent.schedule]
         self._adults: Population | None = None

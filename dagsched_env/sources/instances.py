@@ -50,6 +50,7 @@ class InstanceList:
         self.max_tasks = max(instance.n_tasks for instance in instances)
         self.max_processors = max(instance.n_processors for instance in instances)
         self.max_edges = max(instance.n_edges for instance in instances)
+        self.max_resources = max(instance.n_resources for instance in instances)
 
     def __call__(self, rng: np.random.Generator) -> Instance:
         """One of the instances."""
@@ -57,11 +58,13 @@ class InstanceList:
 
 
 class Padding(NamedTuple):
-    """The sizes of an environment's arrays, each at least 1."""
+    """The sizes of an environment's arrays, each at least 1 but for the resources."""
 
     tasks: int
     processors: int
     edges: int
+    resources: int
+    """Every instance has as many."""
 
     @classmethod
     def of(
@@ -83,6 +86,7 @@ class Padding(NamedTuple):
             _size(source, "tasks", max_tasks),
             _size(source, "processors", max_processors),
             _size(source, "edges", max_edges),
+            getattr(source, "max_resources", 0),
         )
         if isinstance(source, InstanceList):
             for i, instance in enumerate(source.instances):
@@ -90,9 +94,16 @@ class Padding(NamedTuple):
         return padding
 
     def require_fit(self, instance: Instance, place: str) -> None:
-        """Raise a DAGSchedError that names the ``place`` if the instance is larger than this."""
-        for what, limit in self._asdict().items():
-            size = getattr(instance, f"n_{what}")
+        """Raise a DAGSchedError that names the ``place`` if the instance is larger than this, or
+        has other resources."""
+        if instance.n_resources != self.resources:
+            raise DAGSchedError(
+                f"{place} ({instance}) has {instance.n_resources} resources, the env "
+                f"{self.resources}: all instances of an env have as many, and a generator with "
+                "resources states max_resources"
+            )
+        for what in ("tasks", "processors", "edges"):
+            limit, size = getattr(self, what), getattr(instance, f"n_{what}")
             if size > limit:
                 raise DAGSchedError(
                     f"{place} ({instance}) has {size} {what}, the env holds {limit}: "

@@ -42,7 +42,7 @@ def score_pairs(
             if c.g.comp[t, q] == np.inf:
                 continue
             ready = data_ready_time(c.g, s, t, q)
-            index, start = earliest_slot(s, q, ready, c.g.comp[t, q], INSERTION)
+            index, start = earliest_slot(c.g, s, t, q, ready, c.g.comp[t, q], INSERTION)
             actions[count] = t * p + q
             starts[count] = start
             gaps[count] = start - (s.slot_finish[q, index - 1] if index > 0 else 0.0)

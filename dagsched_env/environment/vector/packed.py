@@ -167,7 +167,7 @@ def _places(parts: dict[str, spaces.Space[Any]], dtype: type[np.generic]) -> dic
 
 
 def _allocate_problems(rows: int, padding: Padding) -> InstanceArrays:
-    n, p, m = padding
+    n, p, m, k = padding
 
     def ints(*shape: int) -> Ints:
         return np.zeros((rows, *shape), dtype=np.int64)
@@ -190,4 +190,6 @@ def _allocate_problems(rows: int, padding: Padding) -> InstanceArrays:
         mean_link=floats(2),
         mean_comp=floats(n),
         min_comp=floats(n),
+        demand=ints(n, k),
+        capacity=ints(p, k),
     )

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from dagsched_env.environment.actions import Bools
 from dagsched_env.environment.observation import LIMIT, FlatObservation, GraphObservation
 from dagsched_env.environment.vector.packed import Blocks, PackedInstances
-from dagsched_env.kernels.arrays import LOWER_BOUND, MAKESPAN, N_PLACED, Floats, Ints
+from dagsched_env.kernels.arrays import LOWER_BOUND, MAKESPAN, N_PLACED, Floats, Ints, slots
 from dagsched_env.kernels.state.batch import Batch, Frames, advance
 from dagsched_env.kernels.state.features import NO_ACTION
 from dagsched_env.problem.instance import Instance
@@ -44,14 +44,17 @@ class StateBatch:
         self._packed = PackedInstances(
             len(listed) + size, padding, self._blocks, observe, insertion
         )
-        n, p = padding.tasks, padding.processors
+        n, p, k = padding.tasks, padding.processors, padding.resources
         self._batch = Batch(
             rows=np.zeros(size, dtype=np.int64),
             counts=np.zeros((size, 2), dtype=np.int64),
             totals=np.zeros((size, 2), dtype=np.float64),
             slot_count=np.zeros((size, p), dtype=np.int64),
+            slot_load=np.zeros((size, p, slots(n, k), k), dtype=np.int64),
+            slot_times=np.zeros((size, 2, p, slots(n, k)), dtype=np.float64),
+            latest_start=np.zeros((size, p), dtype=np.float64),
             ints=np.zeros((size, 5, n), dtype=np.int64),
-            floats=np.zeros((size, 3 + 2 * p, n), dtype=np.float64),
+            floats=np.zeros((size, 3, n), dtype=np.float64),
             touched=np.zeros(n, dtype=np.bool_),
             frames=self._blocks.allocate(size),
             legal=np.zeros((size, n, p), dtype=np.bool_),

@@ -42,7 +42,7 @@ def schedule_in_order(
         Processor, start and finish, ``[n]`` each.
     """
     n, p = g.comp.shape
-    s = empty_placements(n, p)
+    s = empty_placements(g)
     arrival, nothing = np.empty(p), np.zeros(p)
     for t in order:
         put_best(g, s, t, nothing, insertion, arrival)
@@ -65,7 +65,7 @@ def schedule_with_costs_to_go(
         Processor, start and finish, ``[n]`` each.
     """
     n, p = g.comp.shape
-    s = empty_placements(n, p)
+    s = empty_placements(g)
     arrival = np.empty(p)
     for t in order:
         put_best(g, s, t, costs_to_go[t], insertion, arrival)

@@ -6,6 +6,7 @@ from dagsched_env.kernels.arrays import UNSCHEDULED, Floats, InstanceArrays, Int
 from dagsched_env.kernels.graph.ranks import RANK_TOLERANCE
 from dagsched_env.kernels.jit import borrowing, kernel
 from dagsched_env.kernels.lists.placements import arrival_times, empty_placements, put, put_best
+from dagsched_env.kernels.state.timeline import vacate
 
 
 @kernel
@@ -26,7 +27,7 @@ def schedule_with_lookahead(
         Processor, start and finish, ``[n]`` each.
     """
     n, p = g.comp.shape
-    s = empty_placements(n, p)
+    s = empty_placements(g)
     place = np.empty(n, dtype=np.int64)
     place[order] = np.arange(n)
     arrival, nothing = np.empty(p), np.zeros(p)
@@ -45,7 +46,7 @@ def schedule_with_lookahead(
             latest = _trial(g, s, t, q, ready[q], children, insertion, arrival)
             if latest < least - RANK_TOLERANCE * abs(latest):
                 best, least = q, latest
-        put(s, t, best, ready[best], g.comp[t, best], insertion)
+        put(g, s, t, best, ready[best], insertion)
     return s.processor, s.start, s.finish
 
 
@@ -61,26 +62,22 @@ def _trial(
     arrival: Floats,
 ) -> float:
     """Latest finish of the ``children`` with ``task`` on ``q``; ``s`` is restored afterwards."""
-    gaps = s.largest_gap.copy()
+    gaps, starts = s.largest_gap.copy(), s.latest_start.copy()
     slots = np.empty(children.shape[0], dtype=np.int64)
-    slot = put(s, task, q, ready, g.comp[task, q], insertion)
+    slot = put(g, s, task, q, ready, insertion)
     latest = 0.0
     for i in range(children.shape[0]):
         slots[i] = put_best(g, s, children[i], np.zeros(arrival.shape[0]), insertion, arrival)
         latest = max(latest, s.finish[children[i]])
     for i in range(children.shape[0] - 1, -1, -1):
-        _take_back(s, children[i], slots[i])
-    _take_back(s, task, slot)
-    s.largest_gap[:] = gaps
+        _take_back(g, s, children[i], slots[i])
+    _take_back(g, s, task, slot)
+    s.largest_gap[:], s.latest_start[:] = gaps, starts
     return latest
 
 
 @borrowing
-def _take_back(s: Placements, task: int, slot: int) -> None:
+def _take_back(g: InstanceArrays, s: Placements, task: int, slot: int) -> None:
     """Undo the last ``put``, which used ``slot`` of its processor."""
-    q = s.processor[task]
-    s.slot_count[q] -= 1
-    for i in range(slot, s.slot_count[q]):
-        s.slot_start[q, i] = s.slot_start[q, i + 1]
-        s.slot_finish[q, i] = s.slot_finish[q, i + 1]
+    vacate(g, s, task, s.processor[task], slot)
     s.processor[task] = UNSCHEDULED

@@ -5,24 +5,40 @@ import numpy as np
 from dagsched_env.kernels.arrays import UNSCHEDULED, Floats, InstanceArrays, Placements
 from dagsched_env.kernels.graph.ranks import RANK_TOLERANCE
 from dagsched_env.kernels.jit import borrowing, kernel
-from dagsched_env.kernels.state.timeline import earliest_slot
+from dagsched_env.kernels.state.timeline import earliest_slot, occupy
 
 
-def allocate_placements(n: int, p: int) -> Placements:
-    """The placements of an empty schedule of ``n`` tasks on ``p`` processors."""
+def allocate_placements(n: int, p: int, k: int) -> Placements:
+    """The placements of an empty schedule of ``n`` tasks on ``p`` processors, ``k`` resources."""
+    width = n if k == 0 else 2 * n  # arrays.slots, which is no kernel
     return Placements(
         np.full(n, UNSCHEDULED, dtype=np.int64),
         np.empty(n, dtype=np.float64),
         np.empty(n, dtype=np.float64),
-        np.empty((p, n), dtype=np.float64),
-        np.empty((p, n), dtype=np.float64),
+        np.empty((p, width), dtype=np.float64),
+        np.empty((p, width), dtype=np.float64),
+        np.empty((p, width, k), dtype=np.int64),
         np.zeros(p, dtype=np.int64),
         np.zeros(p, dtype=np.float64),
+        np.full(p, 0.0 if k == 0 else np.inf),
     )
 
 
-empty_placements = kernel(allocate_placements)
-"""The same for kernels."""
+_allocate = kernel(allocate_placements)
+
+
+@kernel
+def empty_placements(g: InstanceArrays) -> Placements:
+    """The placements of an empty schedule of a problem, for kernels."""
+    return _allocate(g.comp.shape[0], g.comp.shape[1], g.demand.shape[1])
+
+
+@borrowing
+def clear_placements(s: Placements) -> None:
+    """Make them an empty schedule; what is left of tasks has to be overwritten."""
+    s.slot_count[:] = 0
+    s.latest_start[:] = 0.0
+    s.largest_gap[:] = 0.0 if s.slot_load.shape[2] == 0 else np.inf
 
 
 @borrowing
@@ -47,32 +63,29 @@ def arrival_times(g: InstanceArrays, s: Placements, task: int, out: Floats) -> N
 
 
 @borrowing
-def put(s: Placements, task: int, q: int, ready: float, duration: float, insertion: bool) -> int:
+def put(
+    g: InstanceArrays, s: Placements, task: int, q: int, ready: float, insertion: bool
+) -> int:
     """Place a task at its earliest start on a processor.
 
     Args:
         s: the placements; changed.
-        q: the processor.
+        q: the processor, eligible.
         ready: when its inputs are there (time).
-        duration: of the task on this processor (time).
         insertion: use idle gaps; False appends only.
 
     Returns:
         Index of the task among the busy intervals of the processor.
     """
+    duration = g.comp[task, q]
     fits = insertion and duration <= s.largest_gap[q]
-    index, start = earliest_slot(s, q, ready, duration, fits)
+    index, start = earliest_slot(g, s, task, q, ready, duration, fits)
     count = s.slot_count[q]
     if index == count:
         gap = start - (s.slot_finish[q, count - 1] if count > 0 else 0.0)
         # A gap counts too if it holds a task only because of rounding.
         s.largest_gap[q] = max(s.largest_gap[q], gap + 1e-15 * start)
-    for i in range(count, index, -1):
-        s.slot_start[q, i] = s.slot_start[q, i - 1]
-        s.slot_finish[q, i] = s.slot_finish[q, i - 1]
-    s.slot_start[q, index] = start
-    s.slot_finish[q, index] = start + duration
-    s.slot_count[q] = count + 1
+    occupy(g, s, task, q, index, start)
     s.processor[task] = q
     s.start[task] = start
     s.finish[task] = start + duration
@@ -105,8 +118,8 @@ def put_best(
         # The same lines as in `put`: a common function would make this four times slower, because
         # the compiler would no longer inline earliest_slot.
         fits = insertion and duration <= s.largest_gap[q]
-        _, start = earliest_slot(s, q, arrival[q], duration, fits)
+        _, start = earliest_slot(g, s, task, q, arrival[q], duration, fits)
         value = start + duration + extra[q]
         if value < least - RANK_TOLERANCE * abs(value):
             best, least = q, value
-    return put(s, task, best, arrival[best], g.comp[task, best], insertion)
+    return put(g, s, task, best, arrival[best], insertion)

@@ -54,7 +54,7 @@ def schedule_by_selection(
         Processor, start and finish, ``[n]`` each. Processor ties: lowest index.
     """
     n, p = g.comp.shape
-    s, ready = empty_placements(n, p), _sources(g)
+    s, ready = empty_placements(g), _sources(g)
     wish = Preferences(np.full(n, -1, dtype=np.int64), np.zeros(n), np.zeros(n))
     last = -1
     while ready.length[0] > 0:
@@ -135,7 +135,7 @@ def schedule_by_imaginary_makespan(
         Processor, start and finish, ``[n]`` each.
     """
     n, p = g.comp.shape
-    s, ready = empty_placements(n, p), _sources(g)
+    s, ready = empty_placements(g), _sources(g)
     makespan = np.empty(p)
     while ready.length[0] > 0:
         count = ready.length[0]
@@ -181,7 +181,8 @@ def schedule_on_first_free(
 ) -> tuple[Ints, Floats, Floats]:
     """Tasks in a given order, each on the eligible processor that is free first.
 
-    Ties: lowest index.
+    With resources: that can hold the task first, behind the starts of those before. Ties: lowest
+    index.
 
     Args:
         order: ``[n]`` a topological order.
@@ -191,19 +192,18 @@ def schedule_on_first_free(
         Processor, start and finish, ``[n]`` each.
     """
     n, p = g.comp.shape
-    s = empty_placements(n, p)
+    s = empty_placements(g)
     arrival = np.empty(p)
     for t in order:
         best, least = -1, np.inf
         for q in range(p):
             if g.comp[t, q] == np.inf:
                 continue
-            count = s.slot_count[q]
-            done = s.slot_finish[q, count - 1] if count > 0 else 0.0
+            _, done = earliest_slot(g, s, t, q, 0.0, g.comp[t, q], False)
             if done < least - RANK_TOLERANCE * done:
                 best, least = q, done
         arrival_times(g, s, t, arrival)
-        put(s, t, best, arrival[best], g.comp[t, best], insertion)
+        put(g, s, t, best, arrival[best], insertion)
     return s.processor, s.start, s.finish
 
 
@@ -233,7 +233,7 @@ def _take(
 ) -> None:
     """Place the ready task at ``index`` on ``q`` and update the ready set."""
     task = ready.task[index]
-    put(s, task, q, ready.start[task, q], g.comp[task, q], insertion)
+    put(g, s, task, q, ready.start[task, q], insertion)
     ready.length[0] -= 1
     ready.task[index] = ready.task[ready.length[0]]
     for t in ready.task[: ready.length[0]]:
@@ -255,4 +255,4 @@ def _renew(
     duration = g.comp[t, q]
     if duration < np.inf:
         fits = insertion and duration <= s.largest_gap[q]
-        _, ready.start[t, q] = earliest_slot(s, q, ready.start[t, q], duration, fits)
+        _, ready.start[t, q] = earliest_slot(g, s, t, q, ready.start[t, q], duration, fits)

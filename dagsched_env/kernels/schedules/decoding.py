@@ -3,7 +3,7 @@
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints, Placements
 from dagsched_env.kernels.graph.communication import communication
 from dagsched_env.kernels.jit import borrowing, kernel
-from dagsched_env.kernels.lists.placements import empty_placements, put
+from dagsched_env.kernels.lists.placements import clear_placements, empty_placements, put
 
 
 @kernel
@@ -23,7 +23,7 @@ def decode(
     Returns:
         Processor, start and finish, ``[n]`` each.
     """
-    s = empty_placements(*g.comp.shape)
+    s = empty_placements(g)
     decode_into(g, s, order, assignment, insertion)
     return s.processor, s.start, s.finish
 
@@ -43,13 +43,12 @@ def decode_into(
     Returns:
         The makespan.
     """
-    s.slot_count[:] = 0
-    s.largest_gap[:] = 0.0
+    clear_placements(s)
     makespan = 0.0
     for t in order:
         q = assignment[t]
         ready = arrival_time(g, assignment, s.finish, t, q)
-        put(s, t, q, ready, g.comp[t, q], insertion)
+        put(g, s, t, q, ready, insertion)
         makespan = max(makespan, s.finish[t])
     return makespan
 

@@ -59,8 +59,11 @@ class Batch(NamedTuple):
     counts: Ints  # [B, 2] this and the arrays down to ``touched`` are those of ``StateArrays``
     totals: Floats  # [B, 2]
     slot_count: Ints  # [B, P]
+    slot_load: Ints  # [B, P, W, K]
+    slot_times: Floats  # [B, 2, P, W] slot_start, slot_finish; W = slots(N, K)
+    latest_start: Floats  # [B, P]
     ints: Ints  # [B, 5, N] processor, sequence, missing, ready, ready_index
-    floats: Floats  # [B, 3 + 2P, N] start, finish, bound, slot_start [P, N], slot_finish [P, N]
+    floats: Floats  # [B, 3, N] start, finish, bound
     touched: Bools  # [N] work space
     frames: Frames
     legal: Bools  # [B, N, P]
@@ -144,21 +147,24 @@ def _problem(packed: PackedArrays, row: int) -> InstanceArrays:
         mean_link=a.mean_link[row],
         mean_comp=a.mean_comp[row, :n],
         min_comp=a.min_comp[row, :n],
+        demand=a.demand[row, :n],
+        capacity=a.capacity[row],
     )
 
 
 @borrowing
 def _state(batch: Batch, i: int, n: int) -> StateArrays:
-    ints, floats, slot_count = batch.ints[i], batch.floats[i], batch.slot_count[i]
-    p = slot_count.shape[0]
+    ints, floats = batch.ints[i], batch.floats[i]
     return StateArrays(
         processor=ints[0, :n],
         sequence=ints[1, :n],
         start=floats[0, :n],
         finish=floats[1, :n],
-        slot_start=floats[3 : 3 + p],
-        slot_finish=floats[3 + p : 3 + 2 * p],
-        slot_count=slot_count,
+        slot_start=batch.slot_times[i, 0],
+        slot_finish=batch.slot_times[i, 1],
+        slot_load=batch.slot_load[i],
+        slot_count=batch.slot_count[i],
+        latest_start=batch.latest_start[i],
         missing=ints[2, :n],
         ready=ints[3, :n],
         ready_index=ints[4, :n],

@@ -22,7 +22,7 @@ def best_processor(g: InstanceArrays, s: StateArrays, task: int, insertion: bool
         if g.comp[task, q] == np.inf:
             continue
         ready = data_ready_time(g, s, task, q)
-        _, start = earliest_slot(s, q, ready, g.comp[task, q], insertion)
+        _, start = earliest_slot(g, s, task, q, ready, g.comp[task, q], insertion)
         finish = start + g.comp[task, q]
         if finish < best_finish - RANK_TOLERANCE * abs(finish):
             best, best_finish = q, finish
@@ -70,7 +70,7 @@ def complete(
             if g.comp[task, q] == np.inf:
                 continue
             ready = data_ready_time(g, s, task, q)
-            _, start = earliest_slot(s, q, ready, g.comp[task, q], insertion)
+            _, start = earliest_slot(g, s, task, q, ready, g.comp[task, q], insertion)
             value = start + g.comp[task, q] + cost_to_go[task, q]
             value *= 1.0 + sigma / 3.0 * noise[n + task * p + q]
             if chosen < 0 or value < least:

@@ -134,7 +134,7 @@ def placement(
     """
     duration, slot_finish = g.comp[t, q], s.slot_finish
     ready = data_ready_time(g, s, t, q)
-    index, start = earliest_slot(s, q, ready, duration, insertion)
+    index, start = earliest_slot(g, s, t, q, ready, duration, insertion)
     before = slot_finish[q, index - 1] if index > 0 else 0.0
     return start, start + duration, start - before
 

@@ -13,7 +13,7 @@ from dagsched_env.kernels.arrays import (
 )
 from dagsched_env.kernels.graph.communication import communication
 from dagsched_env.kernels.jit import borrowing, embedded
-from dagsched_env.kernels.state.timeline import data_ready_time, earliest_slot
+from dagsched_env.kernels.state.timeline import data_ready_time, earliest_slot, occupy, vacate
 
 
 @borrowing
@@ -29,6 +29,7 @@ def clear(g: InstanceArrays, s: StateArrays) -> None:
     n = g.topo.shape[0]
     s.processor[:] = UNSCHEDULED
     s.slot_count[:] = 0
+    s.latest_start[:] = 0.0
     s.counts[:] = 0
     s.totals[:] = 0.0
     for t in range(n):
@@ -53,8 +54,8 @@ def place(
     """
     duration = g.comp[task, q]
     ready = data_ready_time(g, s, task, q)
-    index, start = earliest_slot(s, q, ready, duration, insertion)
-    _insert_slot(s, q, index, start, start + duration)
+    index, start = earliest_slot(g, s, task, q, ready, duration, insertion)
+    occupy(g, s, task, q, index, start)
     s.processor[task] = q
     s.start[task] = start
     s.finish[task] = start + duration
@@ -77,13 +78,10 @@ def remove_last(g: InstanceArrays, s: StateArrays) -> None:
     task = s.sequence[s.counts[N_PLACED] - 1]
     q = s.processor[task]
     index = 0
-    while s.slot_start[q, index] != s.start[task] or s.slot_finish[q, index] != s.finish[task]:
-        index += 1
-    count = s.slot_count[q]
-    for i in range(index, count - 1):
-        s.slot_start[q, i] = s.slot_start[q, i + 1]
-        s.slot_finish[q, i] = s.slot_finish[q, i + 1]
-    s.slot_count[q] -= 1
+    if g.demand.shape[1] == 0:
+        while s.slot_start[q, index] != s.start[task] or s.slot_finish[q, index] != s.finish[task]:
+            index += 1
+    vacate(g, s, task, q, index)
     s.processor[task] = UNSCHEDULED
     s.counts[N_PLACED] -= 1
     for e in range(g.succ_ptr[task], g.succ_ptr[task + 1]):
@@ -93,9 +91,12 @@ def remove_last(g: InstanceArrays, s: StateArrays) -> None:
         s.missing[successor] += 1
     _add_ready(s, task)
     s.totals[MAKESPAN] = 0.0
-    for w in range(s.slot_count.shape[0]):
-        if s.slot_count[w] > 0:
-            s.totals[MAKESPAN] = max(s.totals[MAKESPAN], s.slot_finish[w, s.slot_count[w] - 1])
+    s.latest_start[q] = 0.0
+    for i in range(s.counts[N_PLACED]):
+        t = s.sequence[i]
+        s.totals[MAKESPAN] = max(s.totals[MAKESPAN], s.finish[t])
+        if s.processor[t] == q:
+            s.latest_start[q] = max(s.latest_start[q], s.start[t])
     recompute_bounds(g, s)
 
 
@@ -114,9 +115,12 @@ def copy_state(source: StateArrays, target: StateArrays) -> None:
         target.bound[t] = source.bound[t]
     for q in range(source.slot_count.shape[0]):
         target.slot_count[q] = source.slot_count[q]
+        target.latest_start[q] = source.latest_start[q]
         for i in range(source.slot_count[q]):
             target.slot_start[q, i] = source.slot_start[q, i]
             target.slot_finish[q, i] = source.slot_finish[q, i]
+            for r in range(source.slot_load.shape[2]):
+                target.slot_load[q, i, r] = source.slot_load[q, i, r]
     for i in range(source.counts.shape[0]):
         target.counts[i] = source.counts[i]
     for i in range(source.totals.shape[0]):
@@ -182,16 +186,6 @@ def _task_bound(g: InstanceArrays, s: StateArrays, t: int) -> float:
                 arrival = max(arrival, s.finish[u] + comm)
         best = min(best, arrival + g.comp[t, q])
     return best
-
-
-@borrowing
-def _insert_slot(s: StateArrays, q: int, index: int, start: float, finish: float) -> None:
-    for i in range(s.slot_count[q], index, -1):
-        s.slot_start[q, i] = s.slot_start[q, i - 1]
-        s.slot_finish[q, i] = s.slot_finish[q, i - 1]
-    s.slot_start[q, index] = start
-    s.slot_finish[q, index] = finish
-    s.slot_count[q] += 1
 
 
 @borrowing
