@@ -426,7 +426,7 @@ class Instance:
             mean_link=np.asarray(link, dtype=np.float64),
             mean_comp=mean_comp,
             min_comp=self.comp.min(axis=1),
-            demand=self._units[0],
+            demand=self._units[0] if self.n_resources else np.zeros((n, 0), dtype=np.bool_),
             capacity=self._units[1],
         )
         return InstanceArrays(*(_frozen(array) for array in arrays))
