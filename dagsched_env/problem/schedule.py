@@ -170,9 +170,7 @@ class Schedule:
     def _check_overlaps(self, instance: Instance, slack: float) -> None:
         for q in range(instance.n_processors):
             tasks = np.flatnonzero(self.processor == q)
-            # By midpoint: a task of duration 0 may start a rounding error after its successor.
-            middle = 0.5 * self.start[tasks] + 0.5 * self.finish[tasks]
-            tasks = tasks[np.argsort(middle, kind="stable")]
+            tasks = tasks[np.argsort(self.sequence_key(instance)[tasks], kind="stable")]
             for a, b in itertools.pairwise(tasks.tolist()):
                 if self.start[b] < self.finish[a] - slack:
                     raise InvalidScheduleError(
@@ -220,6 +218,14 @@ class Schedule:
                 f"task {_task(target[e], instance)} starts at {self.start[target[e]]}, before the "
                 f"data of task {_task(source[e], instance)} arrives at {arrival[e]} (edge {e})"
             )
+
+    def sequence_key(self, instance: Instance) -> npt.NDArray[np.float64]:
+        """``[n]`` times by which the tasks of each processor are in order.
+
+        Midpoints, because a task of duration 0 may start a rounding error after its successor; with
+        resources, starts, because tasks overlap.
+        """
+        return self.start if instance.n_resources else 0.5 * self.start + 0.5 * self.finish
 
     # -- conversions -----------------------------------------------------------------------------
 
