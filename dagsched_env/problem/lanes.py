@@ -28,7 +28,7 @@ class Pieces(NamedTuple):
     """``[pieces]`` index of the task; those of one task follow each other, the largest first."""
     first: Ints
     """``[pieces]`` lane, from 0."""
-    count: Ints
+    width: Ints
     """``[pieces]`` number of lanes, at least 1."""
 
 
@@ -253,7 +253,7 @@ def _packed(schedule: Schedule, tasks: Ints, width: Ints, lanes: int) -> Pieces:
 
 def _end(pieces: Pieces, least: int) -> int:
     """Number of lanes up to the last one in use."""
-    return max(least, int((pieces.first + pieces.count).max(initial=0)))
+    return max(least, int((pieces.first + pieces.width).max(initial=0)))
 
 
 def _together(found: list[Pieces]) -> Pieces:
