@@ -87,13 +87,12 @@ function ganttChart(root) {
     const total = counts.reduce((sum, count) => sum + count, 0), below = shown.length * (STRIP + GAP / 2) + GAP;
     const room = main.clientHeight - TOP - AXIS - p * below, tallest = Math.max(1, (MAX_HEIGHT - p * below) / total);
     const lane = Math.min(tallest, Math.max(LANE_MIN, Math.min(LANE_MAX, room / total)) * stretch);
-    const peaks = data.resources.map((_, r) => Math.max(...data.use.map(use => Math.max(...use.amount.map(row => row[r])))));
     tops = []; heights = []; strips = []; bottom = TOP;
     counts.forEach((count, q) => {
       tops.push(bottom); heights.push(count * lane);
       bottom += count * lane;
       shown.forEach(r => {
-        const limit = data.capacities[q][r], full = limit ?? peaks[r];
+        const limit = data.capacities[q][r], full = limit ?? Math.max(...data.use[q].amount.map(row => row[r]));
         const label = `${data.resources[r]} ${limit === null ? "peak" : "≤"} ${number(full)}`;
         strips.push({ q, r, label, top: bottom + GAP / 2, limited: limit !== null, full: full || 1 });
         bottom += STRIP + GAP / 2;

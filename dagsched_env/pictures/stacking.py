@@ -40,8 +40,8 @@ class Strip(NamedTuple):
     time: Floats
     """``[steps]`` increasing."""
     share: Floats
-    """``[steps]`` of the limit in [0, 1], from this time to the next; where there is no limit, of
-    the largest use on any processor."""
+    """``[steps]`` of the limit in [0, 1], from this time to the next; where there is none, of the
+    largest use."""
     limited: bool
 
 
@@ -115,16 +115,14 @@ def _strips(schedule: Schedule, instance: Instance | None, lanes: Lanes) -> list
     """Of each processor, those of all resources that its lanes do not show; all tops are 0."""
     if instance is None:
         return [[] for _ in lanes.height]
-    use = resource_use(schedule, instance)
-    peak = np.max([each.amount.max(axis=0) for each in use], axis=0)
     shown = range(lanes.unit is not None, instance.n_resources)
     rows: list[list[Strip]] = []
-    for q, (time, amount) in enumerate(use):
+    for q, (time, amount) in enumerate(resource_use(schedule, instance)):
         rows.append([])
         for r in shown:
             capacity, name = float(instance.capacities[q, r]), instance.resource_names[r]
             limited = capacity < np.inf
-            full = capacity if limited else float(peak[r])
+            full = capacity if limited else float(amount[:, r].max())
             share = np.minimum(amount[:, r] / (full or 1.0), 1.0)
             label = f"{name} ≤ {full:.6g}" if limited else f"{name}, peak {full:.6g}"
             rows[-1].append(Strip(label, 0.0, time, share, limited))

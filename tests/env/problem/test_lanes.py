@@ -42,12 +42,12 @@ def test_no_two_tasks_share_a_lane_at_the_same_time(
     pieces = pack(start, finish, width, lanes)
     occupied = cells(start, finish, pieces)
     assert len(occupied) == len(set(occupied))
-    taken = np.bincount(pieces.task, pieces.count, minlength=len(start))
+    taken = np.bincount(pieces.task, pieces.width, minlength=len(start))
     assert np.array_equal(taken, np.where(finish > start, width, 1))
     assert (pieces.first >= 0).all()
     load = [width[(start <= time) & (time < finish)].sum() for time in range(20)]
     if max(load) <= lanes:
-        assert (pieces.first + pieces.count <= lanes).all()
+        assert (pieces.first + pieces.width <= lanes).all()
     if (width == 1).all():
         assert len(pieces.task) == len(start)
         assert len({lane for lane, _ in occupied}) == max(load)
@@ -65,7 +65,7 @@ def test_tasks_stay_whole_where_they_can() -> None:
 
 def test_tasks_beyond_the_lanes_stay_apart() -> None:
     pieces = pack(np.zeros(3), np.ones(3), np.array([3, 2, 2]), 4)
-    assert sorted(zip(pieces.first.tolist(), pieces.count.tolist(), strict=True)) == [
+    assert sorted(zip(pieces.first.tolist(), pieces.width.tolist(), strict=True)) == [
         (0, 3),
         (4, 2),
         (6, 2),
@@ -107,7 +107,7 @@ def test_otherwise_each_task_has_a_lane(capacity: float) -> None:
     lanes = place_in_lanes(schedule, instance)
     assert lanes is not None
     assert (lanes.height.tolist(), lanes.unit) == ([2, 1], None)
-    assert (lanes.pieces.count == 1).all()
+    assert (lanes.pieces.width == 1).all()
     by_demand = place_in_lanes(schedule, with_cores(8, 1, 2, 3, 4), by_demand=False)
     assert by_demand is not None
     assert by_demand.height.tolist() == [2, 1]
@@ -132,7 +132,7 @@ def test_lanes_of_any_schedule(instance: Instance, data: st.DataObject) -> None:
     lanes = place_in_lanes(schedule, instance)
     assert lanes is not None
     assert set(lanes.pieces.task.tolist()) == set(range(n))
-    ends = lanes.pieces.first + lanes.pieces.count
+    ends = lanes.pieces.first + lanes.pieces.width
     assert (ends <= lanes.height[schedule.processor[lanes.pieces.task]]).all()
     if (demands[:, 0] > 0).all():
         assert (lanes.height <= np.maximum(capacities[:, 0], 1)).all()
