@@ -93,7 +93,7 @@ function ganttChart(root) {
       bottom += count * lane;
       shown.forEach(r => {
         const limit = data.capacities[q][r], full = limit ?? Math.max(...data.use[q].amount.map(row => row[r]));
-        const label = `${data.resources[r]} ${limit === null ? "peak" : "≤"} ${number(full)}`;
+        const label = `${data.resources[r]}${limit === null ? ", peak" : " ≤"} ${number(full)}`;
         strips.push({ q, r, label, top: bottom + GAP / 2, limited: limit !== null, full: full || 1 });
         bottom += STRIP + GAP / 2;
       });
@@ -121,9 +121,9 @@ function ganttChart(root) {
   function drawFrame() {
     context.textBaseline = "middle";
     for (let q = 0; q < p; q++) {
-      const margin = data.lanes ? 0 : 2;
+      const margin = data.lanes ? 0 : 2, share = data.lanes ? data.lanes.inside[q] / data.lanes.height[q] : 1;
       context.fillStyle = lane;
-      context.fillRect(left, tops[q] + margin, width - left - RIGHT, heights[q] - 2 * margin);
+      context.fillRect(left, tops[q] + margin, width - left - RIGHT, heights[q] * share - 2 * margin);
       context.fillStyle = ink; context.textAlign = "right";
       context.fillText(fitting(data.processorLabels[q], left - 16), left - 8, tops[q] + heights[q] / 2);
     }

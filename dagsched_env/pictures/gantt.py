@@ -302,7 +302,7 @@ def _draw_rows(axes: "Axes", chart: _Chart) -> None:
 def _draw_stack(axes: "Axes", chart: _Chart, stack: Stack) -> None:
     """The lanes of each processor, and below them the use of its resources."""
     axes.set_ylim(stack.total + 0.05, -0.05)
-    for top, height in zip(stack.top, stack.height, strict=True):
+    for top, height in zip(stack.top, stack.inside, strict=True):
         axes.axhspan(top, top + height, color=LANE, linewidth=0, zorder=0)
     for strip in stack.strips:
         base = strip.top + stack.strip

@@ -133,7 +133,7 @@ def _stack(names: Sequence[str], stack: Stack, scale: float) -> list[str]:
     """The lanes of each processor, and below them the use of its resources."""
     parts = []
     labels = short_labels(names, PROCESSOR_LENGTH)
-    for label, top, height in zip(labels, stack.top.tolist(), stack.height.tolist(), strict=True):
+    for label, top, height in zip(labels, stack.top.tolist(), stack.inside.tolist(), strict=True):
         parts += _row(top, height, label if height > FONT else "")
     for strip in stack.strips:
         base = strip.top + stack.strip

@@ -113,6 +113,7 @@ def schedule_data(schedule: Schedule, instance: Instance) -> dict[str, object]:
         data["lanes"] = {
             "pieces": np.stack(lanes.pieces, axis=1).tolist(),
             "height": lanes.height.tolist(),
+            "inside": lanes.inside.tolist(),
             "unit": lanes.unit and elide(lanes.unit, LABEL_LENGTH),
         }
         data["use"] = [

@@ -57,6 +57,8 @@ class Stack(NamedTuple):
     """``[p]`` of the lanes of each processor."""
     height: Floats
     """``[p]`` of all its lanes together."""
+    inside: Floats
+    """``[p]`` of those that stand for its capacity; what is below needs nothing of it."""
     strips: tuple[Strip, ...]
     strip: float
     """Height of a strip."""
@@ -91,6 +93,7 @@ def stack_rows(schedule: Schedule, instance: Instance | None, sizes: Sizes) -> S
         lane=lane,
         top=top,
         height=height,
+        inside=(lane * lanes.inside).astype(np.float64),
         strips=tuple(
             each._replace(top=float(top[q] + height[q] + i * strip + (i + 1) * sizes.gap / 2))
             for q, row in enumerate(strips)

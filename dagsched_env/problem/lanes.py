@@ -38,6 +38,8 @@ class Lanes(NamedTuple):
     pieces: Pieces
     height: Ints
     """``[p]`` number of lanes of each processor, at least 1."""
+    inside: Ints
+    """``[p]`` number of those before the lanes of tasks that need nothing of the first resource."""
     unit: str | None
     """The resource of which a task takes as many lanes as it needs; None: each takes one lane."""
 
@@ -55,10 +57,11 @@ def pack(start: Floats, finish: Floats, width: Ints, lanes: int) -> Pieces:
     """Lanes for tasks so that no two share a lane at the same time; intervals are half-open.
 
     In the order of their starts, wide ones first, each task takes a gap that it fills, or else the
-    end of a larger one, beside a task that finishes when it does, so that they leave one gap. Where
-    no gap holds it, but all of them together do, it is split. Where even they do not, it stands
-    beyond ``lanes``: demands within the capacity never need that. A task of duration 0 occupies
-    nothing: it stands in the first free lane, or else in lane 0, and takes one.
+    end of a larger one: at the first or last lane, or beside the task that finishes nearest to its
+    own finish, so that both leave one gap. Where no gap holds it, but all of them together do, it
+    is split. Where even they do not, it stands beyond ``lanes``: demands within the capacity never
+    need that. A task of duration 0 occupies nothing: it stands in the first free lane, or else in
+    lane 0, and takes one.
 
     Args:
         start: ``[n]`` times.
@@ -223,7 +226,7 @@ def _separated(schedule: Schedule, p: int = 0) -> Lanes:
         tasks = np.flatnonzero(schedule.processor == q)
         found.append(_packed(schedule, tasks, np.ones_like(tasks), 1))
         height[q] = _end(found[-1], 1)
-    return Lanes(_together(found), height, None)
+    return Lanes(_together(found), height, height, None)
 
 
 def _by_demand(schedule: Schedule, need: Ints, have: Ints, name: str) -> Lanes:
@@ -231,17 +234,17 @@ def _by_demand(schedule: Schedule, need: Ints, have: Ints, name: str) -> Lanes:
     slack = TOLERANCE * schedule.makespan
     idle = (need == 0) & (schedule.finish - schedule.start > slack)
     found = []
-    height = have.copy()
+    height, inside = have.copy(), have.copy()
     for q in range(have.shape[0]):
         here = schedule.processor == q
         tasks, others = np.flatnonzero(here & ~idle), np.flatnonzero(here & idle)
         users = _packed(schedule, tasks, np.maximum(need[tasks], 1), max(int(have[q]), 1))
-        height[q] = _end(users, max(int(have[q]), 0 if others.size else 1))
+        inside[q] = _end(users, max(int(have[q]), 0 if others.size else 1))
         below = _packed(schedule, others, np.ones_like(others), 1)
-        below = below._replace(first=below.first + height[q])
-        height[q] = _end(below, int(height[q]))
+        below = below._replace(first=below.first + inside[q])
+        height[q] = _end(below, int(inside[q]))
         found += [users, below]
-    return Lanes(_together(found), height, name)
+    return Lanes(_together(found), height, inside, name)
 
 
 def _packed(schedule: Schedule, tasks: Ints, width: Ints, lanes: int) -> Pieces:

@@ -95,7 +95,8 @@ def test_lanes_are_units_of_the_first_resource() -> None:
     schedule = Schedule([0, 0, 1, 0], [0, 0, 0, 0], [1, 1, 1, 1])
     lanes = place_in_lanes(schedule, instance)
     assert lanes is not None
-    assert (lanes.height.tolist(), lanes.unit) == ([5, 4], "cores")
+    assert (lanes.height.tolist(), lanes.inside.tolist()) == ([5, 4], [4, 4])
+    assert lanes.unit == "cores"
     placed = zip(*map(np.ndarray.tolist, lanes.pieces), strict=True)
     assert sorted(placed) == [(0, 3, 1), (1, 0, 3), (2, 0, 2), (3, 4, 1)]
 
