@@ -62,9 +62,7 @@ def arrival_times(g: InstanceArrays, s: Placements, task: int, out: Floats) -> N
 
 
 @borrowing
-def put(
-    g: InstanceArrays, s: Placements, task: int, q: int, ready: float, insertion: bool
-) -> int:
+def put(g: InstanceArrays, s: Placements, task: int, q: int, ready: float, insertion: bool) -> int:
     """Place a task at its earliest start on a processor.
 
     Args:
