@@ -18,6 +18,7 @@ from dagsched_env.environment.vector import DAGSchedVectorEnv
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.problem.bounds import lower_bounds
 from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.platforms.altered import altered
 from dagsched_env.schedulers import SCHEDULERS, SEARCHERS
 from dagsched_env.solver import load_kernels
 
@@ -89,6 +90,13 @@ def call_searchers() -> None:
     load_kernels()
 
 
+def call_searchers_sharing() -> None:
+    """The same with resources."""
+    for name in SEARCHERS:
+        SCHEDULERS[name](_sharing(), max_evaluations=200)
+    load_kernels(resources=True)
+
+
 def call_schedulers() -> None:
     """All other schedulers."""
     for name, scheduler in SCHEDULERS.items():
@@ -96,9 +104,24 @@ def call_schedulers() -> None:
             scheduler(_problem())
 
 
+def call_schedulers_sharing() -> None:
+    """The same with resources."""
+    for name, scheduler in SCHEDULERS.items():
+        if name not in SEARCHERS:
+            scheduler(_sharing())
+
+
 def call_environments() -> None:
     """Environments and bounds."""
-    instance = _problem()
+    _call_environments(_problem())
+
+
+def call_environments_sharing() -> None:
+    """The same with resources."""
+    _call_environments(_sharing())
+
+
+def _call_environments(instance: Instance) -> None:
     lower_bounds(instance)
     float(instance.lower_bound)  # computed when it is first asked for
     for environment in (DAGSchedEnv(instance), DAGSchedVectorEnv(instance, num_envs=2)):
@@ -106,12 +129,29 @@ def call_environments() -> None:
         environment.step(info["action_mask"].argmax(axis=-1))
 
 
-STEPS = (call_environments, call_schedulers, call_searchers)
+STEPS = (
+    call_environments,
+    call_schedulers,
+    call_searchers,
+    call_environments_sharing,
+    call_schedulers_sharing,
+    call_searchers_sharing,
+)
 """Together they call every kernel of this package."""
 
 
 def _problem() -> Instance:
     return TopcuogluGenerator(n_tasks=6, n_processors=2)(np.random.default_rng(0))
+
+
+def _sharing() -> Instance:
+    """The problem with tasks that share processors."""
+    problem = _problem()
+    return altered(
+        problem,
+        demands=np.ones((problem.n_tasks, 1)),
+        capacities=np.full((problem.n_processors, 1), 2),
+    )
 
 
 def _die_by_interrupt() -> None:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -92,7 +93,7 @@ def solve(
             raise DAGSchedError(f"{name} is {value!r}: give a number > 0")
     if workers is not None and workers < 1:
         raise DAGSchedError(f"workers is {workers!r}: give a whole number >= 1, or None for all")
-    _load_kernels()
+    _load_kernels(instance.n_resources > 0)
     deadline = time.perf_counter() + time_limit_s
     incumbent = _incumbent(instance, hint)
     bound = lower_bounds(instance).best
@@ -110,9 +111,10 @@ def solve(
 
 
 @cache
-def _load_kernels() -> None:
+def _load_kernels(resources: bool) -> None:
     """Use each kernel once, so that none has to be loaded or compiled within the limit."""
-    tiny = Instance([[2.0, 3.0], [4.0, 3.0]], [(0, 1)], [5.0])
+    shared: dict[str, Any] = {"demands": [[1], [1]], "capacities": [[1], [1]]} if resources else {}
+    tiny = Instance([[2.0, 3.0], [4.0, 3.0]], [(0, 1)], [5.0], **shared)
     _incumbent(tiny, None)
     lower_bounds(tiny)
 

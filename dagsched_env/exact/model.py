@@ -12,7 +12,6 @@ from dagsched_env.problem.bounds import heads, tails
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
-
 UNITS = 2**20
 """Most units of a resource: times up to 2³⁰ and so many tasks, sums in CP-SAT are below 2⁶³."""
 

@@ -173,7 +173,9 @@ def _check_sampling(samples: int, seed: int) -> None:
         raise DAGSchedError(f"seed={seed} is not at least 0")
 
 
-def _execute_sharing(instance: Instance, sequence: Ints, processor: Ints, factors: Floats) -> Floats:
+def _execute_sharing(
+    instance: Instance, sequence: Ints, processor: Ints, factors: Floats
+) -> Floats:
     """As ``execution.execute``, with resources."""
     makespans = np.zeros(len(factors))
     for i, factor in enumerate(factors):

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -131,15 +132,23 @@ def load_for(instance: Instance, budget_s: float | None) -> None:
     """Load what a solve with this budget may use, so that it is not charged for it."""
     if budget_s is not None:
         check_positive("budget_s", budget_s)
-    load_kernels()
+    load_kernels(resources=instance.n_resources > 0)
     if budget_s is not None and may_prove(instance, budget_s):
         load_cp_sat()
 
 
 @cache
-def load_kernels() -> None:
-    """Solve a tiny problem, so that no kernel has to be loaded or compiled within a budget."""
-    best = Best(Instance([[2.0, 3.0], [4.0, 3.0], [1.0, 2.0]], [(0, 1), (0, 2)], [5.0, 1.0]))
+def load_kernels(*, resources: bool = False) -> None:
+    """Solve a tiny problem, so that no kernel has to be loaded or compiled within a budget.
+
+    Args:
+        resources: load those for problems with resources.
+    """
+    shared: dict[str, Any] = (
+        {"demands": [[1], [2], [1]], "capacities": [[2], [2]]} if resources else {}
+    )
+    comp, edges, data = [[2.0, 3.0], [4.0, 3.0], [1.0, 2.0]], [(0, 1), (0, 2)], [5.0, 1.0]
+    best = Best(Instance(comp, edges, data, **shared))
     run_list_schedulers(best)
     lower_bounds(best.instance)
     race_in_threads(best, [generator(0)], None, LOADING_MOVES)
