@@ -30,6 +30,7 @@ In reading order:
 - ``atomic``: files and directories that appear whole or not at all;
 - ``numbers``: strict numbers in text, with their place for messages;
 - ``rate``: bandwidths in text, with or without a unit;
+- ``size``: sizes of memory in text, with or without a unit;
 - ``fields``: strict values in JSON, with their place;
 - ``xml_tree``: strict elements and attributes in XML, with their place;
 - ``source``: a file that is read once, and named by errors; hardened XML and YAML;
