@@ -46,6 +46,7 @@ In reading order:
 - ``csv_workflow``: tasks and their times as tables, without machines;
 - ``task_times``: times from a table for graphs that have none;
 - ``spreadsheets``: names that a spreadsheet would take for formulas;
+- ``wfformat_resources``: cores and memory in WfFormat traces, and what recorders mean by them;
 - ``wfformat_14``: WfFormat traces of version 1.4;
 - ``wfformat``: WfFormat traces of versions 1.5 and 1.6;
 - ``wfformat_dump``: writes WfFormat 1.5;

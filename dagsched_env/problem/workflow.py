@@ -36,8 +36,8 @@ class Workflow:
             records it; NaN where it records nothing. None = nothing at all.
         resource_names: k distinct names; ``cores``, ``memory`` (bytes) and ``gpus`` are those that
             machines have by these names.
-        resource_meanings: k texts on what the recorder of the file measured; empty where that is
-            not known; None = nowhere.
+        resource_notes: k texts on what the recorder of the file means by them, and on what speaks
+            against it; empty where there is nothing to say; None = nowhere.
     """
 
     tasks: tuple[str, ...]
@@ -52,7 +52,7 @@ class Workflow:
     assumptions: tuple[str, ...] = ()
     demands: Floats | None = None
     resource_names: tuple[str, ...] = ()
-    resource_meanings: tuple[str, ...] | None = None
+    resource_notes: tuple[str, ...] | None = None
 
     def recorded(self, resource: str) -> Floats:
         """``[n]`` what each task uses of a resource; NaN where the file records nothing."""
@@ -61,8 +61,8 @@ class Workflow:
         column: Floats = self.demands[:, self.resource_names.index(resource)]
         return column
 
-    def meaning(self, resource: str) -> str:
-        """What the recorder of the file measured; empty where that is not known."""
-        if self.resource_meanings is None or resource not in self.resource_names:
+    def note(self, resource: str) -> str:
+        """What is to be said of the records of a resource; empty where that is nothing."""
+        if self.resource_notes is None or resource not in self.resource_names:
             return ""
-        return self.resource_meanings[self.resource_names.index(resource)]
+        return self.resource_notes[self.resource_names.index(resource)]

@@ -62,13 +62,11 @@ def _sentences(workflow: Workflow, resources: Iterable[str]) -> list[str]:
 def _taken(workflow: Workflow, resource: str) -> str:
     """What tasks are taken to use of a resource, as far as it is not plain."""
     missing = np.flatnonzero(np.isnan(workflow.recorded(resource)))
-    n, use = len(workflow.tasks), unrecorded(resource)
-    default = f"{use:g} each" if use else "none"
+    n, use, note = len(workflow.tasks), unrecorded(resource), workflow.note(resource)
+    default = f"not recorded, taken as {f'{use:g} each' if use else 'none'}"
     if missing.size == n:
-        return f"{resource} not recorded, taken as {default}"
-    meaning = workflow.meaning(resource)
-    parts = [f"{resource} is {meaning}"] if meaning else []
+        return ", ".join(filter(None, (f"{resource} {default}", note)))
     if missing.size:
-        tasks = f"{missing.size} of {n} tasks, such as {workflow.tasks[missing[0]]!r},"
-        parts.append(f"{tasks} have no {resource} recorded, taken as {default}")
-    return ", ".join(parts)
+        tasks = f"{missing.size} of {n} tasks, such as {workflow.tasks[missing[0]]!r}"
+        return ", ".join(filter(None, (f"{resource} of {tasks}, {default}", note)))
+    return f"{resource}: {note}" if note else ""

@@ -31,7 +31,7 @@ RECORDED = Workflow(
     data=PLAIN.data,
     demands=np.array([[2, np.nan], [1, 5e9], [np.nan, 3e9]]),
     resource_names=("cores", "memory"),
-    resource_meanings=("", "the peak"),
+    resource_notes=("", "the peak"),
 )
 
 
@@ -89,11 +89,11 @@ def test_what_is_taken_is_said_in_one_sentence() -> None:
         return Platform([1.0], 1.0, capacities=capacities).equip(workflow).assumptions
 
     assert said(RECORDED, cores=2, memory=9e9) == (
-        "resources: 1 of 3 tasks, such as 'c', have no cores recorded, taken as 1 each; memory is "
-        "the peak, 1 of 3 tasks, such as 'a', have no memory recorded, taken as none",
+        "resources: cores of 1 of 3 tasks, such as 'c', not recorded, taken as 1 each; memory of "
+        "1 of 3 tasks, such as 'a', not recorded, taken as none, the peak",
     )
     assert said(RECORDED, cores=2) == (
-        "resources: 1 of 3 tasks, such as 'c', have no cores recorded, taken as 1 each; memory "
+        "resources: cores of 1 of 3 tasks, such as 'c', not recorded, taken as 1 each; memory "
         "recorded, but not limited by these machines",
     )
     assert said(PLAIN, cores=2, gpus=0) == (
