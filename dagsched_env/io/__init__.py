@@ -12,6 +12,8 @@
 | csv          | .csv, a directory  | yes  | yes   | instance, exactly, and schedule; or workflow  |
 | job_shop     | .jsp, .jss         | yes  | no    | instance without communication                |
 | fjsp         | .fjs, .fjsp        | yes  | no    | instance without communication                |
+| psplib       | .sm                | yes  | no    | instance: a project with resources (RCPSP)    |
+| patterson    | .rcp               | yes  | no    | instance: a project with resources (RCPSP)    |
 | chrome_trace | .trace.json        | no   | yes   | schedule (chrome://tracing, ui.perfetto.dev)  |
 
 An instance describes its own processors; a workflow is put on the ``platform`` that is passed to
@@ -55,6 +57,8 @@ In reading order:
 - ``stg``: Standard Task Graphs;
 - ``job_shop``: job-shop text;
 - ``fjsp``: flexible job-shop text;
+- ``psplib``: projects with limited resources, of PSPLIB;
+- ``patterson``: projects with limited resources, in Patterson's layout;
 - ``chrome_trace``: a schedule for chrome://tracing and Perfetto;
 - ``networkx_workflow``: a workflow from a networkx graph;
 - ``formats``: the registry: how each format is read and written;

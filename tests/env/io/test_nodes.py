@@ -13,7 +13,7 @@ from dagsched_env.io import machine_file, size
 from dagsched_env.io.machine_options import MachineOptions
 from dagsched_env.problem.errors import DAGSchedError, FormatError, InvalidInstanceError
 from dagsched_env.problem.instance import Instance
-from dagsched_env.problem.platforms import Platform
+from dagsched_env.problem.platforms import Platform, ccr
 from dagsched_env.problem.workflow import Workflow
 from dagsched_env.schedulers import CONSTRUCTIVE, heft
 from dagsched_env.sources import specs
@@ -146,7 +146,7 @@ def test_a_ccr_is_exact_where_some_nodes_are_too_small() -> None:
     for kind in ({"speeds": "1,3"}, {"processors": 2, "platform": "unrelated"}):
         equipped = MachineOptions(**kind, cores="1,2", ccr=2.0).equip(RECORDED)
         assert np.isinf(equipped.comp[0, 0])
-        assert io.machine_options.ccr(equipped) == pytest.approx(2.0)
+        assert ccr(equipped) == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize("kind", ["unrelated", "related", "identical", "clustered", "restricted"])
@@ -193,7 +193,9 @@ def test_in_a_spec() -> None:
 @pytest.mark.parametrize("name", sorted(CONSTRUCTIVE))
 def test_every_list_scheduler_schedules_a_recorded_workflow_on_nodes(name: str) -> None:
     machines = MachineOptions(nodes=2, cores="4,8", memory="1GB", bandwidth="1Gbit/s")
-    instance = machines.equip(io.read("montage"))
+    workflow = io.read("montage")
+    assert isinstance(workflow, Workflow)
+    instance = machines.equip(workflow)
     CONSTRUCTIVE[name](instance).validate(instance)
 
 

@@ -12,6 +12,7 @@ from dagsched_env import Instance, io
 from dagsched_env.io import wfformat
 from dagsched_env.io.machine_options import MachineOptions
 from dagsched_env.problem.errors import FormatError
+from dagsched_env.problem.workflow import Workflow
 
 NODES = MachineOptions(nodes=2, cores=4, memory="1GB", bandwidth=1)
 
@@ -120,8 +121,9 @@ def test_they_are_written_as_the_schema_has_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", io.BUNDLED)
 def test_recorded_workflows_on_nodes(name: str) -> None:
     workflow = io.read(name)
+    assert isinstance(workflow, Workflow)
     machines = MachineOptions(nodes=2, cores=8, memory="16GB", bandwidth="1Gbit/s")
-    instance = machines.equip(workflow)  # type: ignore[arg-type]
+    instance = machines.equip(workflow)
     assert instance.resource_names == ("cores", "memory")
     assert (instance.demands[:, 0] == 1).all()
     assert any(text.startswith("resources: ") for text in instance.assumptions)
