@@ -40,7 +40,11 @@ def trace(*runs: dict[str, Any], recorder: str = "", version: str = "1.5") -> di
 
 @pytest.mark.parametrize("version", ["1.4", "1.5", "1.6"])
 def test_cores_and_memory_of_executed_tasks(version: str) -> None:
-    runs = ({"coreCount": 2, "memoryInBytes": 10}, {"coreCount": 1.5, "memoryInBytes": None}, {})
+    runs: tuple[dict[str, Any], ...] = (
+        {"coreCount": 2, "memoryInBytes": 10},
+        {"coreCount": 1.5, "memoryInBytes": None},
+        {},
+    )
     workflow = wfformat.parse(trace(*runs, version=version))
     assert workflow.resource_names == ("cores", "memory")
     assert workflow.demands is not None
