@@ -22,7 +22,9 @@ are assumed, and a ``MachinesAssumedWarning`` says which. ``Instance.assumptions
 what else a file leaves out: parallel edges that are added up, or no edges at all; an
 ``AssumptionWarning`` says this once. DOT and GraphML hold an instance
 where their nodes have the attribute ``comp``; CSV, where it has a column of times for each
-processor, which is always written as a directory. STG files say nothing about communication; the
+processor, which is always written as a directory. Files of workflows may record what tasks use:
+``cores``, ``memory`` (bytes), ``gpus``. It counts where the machines state how much they have of
+it; what is taken for the rest is an assumption, too. STG files say nothing about communication; the
 ``ccr`` or the bandwidths of the platform determine it. XML and YAML need the extra ``formats``.
 Schedules are written but not read back; ``Schedule.to_json`` is their own format.
 Graphs of networkx: ``Instance.from_networkx``, or ``workflow_from_networkx`` without cost vectors.

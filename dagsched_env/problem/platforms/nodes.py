@@ -68,5 +68,5 @@ def _taken(workflow: Workflow, resource: str) -> str:
         return ", ".join(filter(None, (f"{resource} {default}", note)))
     if missing.size:
         tasks = f"{missing.size} of {n} tasks, such as {workflow.tasks[missing[0]]!r}"
-        return ", ".join(filter(None, (f"{resource} of {tasks}, {default}", note)))
+        return f"{resource}{f': {note}, but' if note else ' of'} {tasks}, {default}"
     return f"{resource}: {note}" if note else ""

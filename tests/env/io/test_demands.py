@@ -52,6 +52,29 @@ def test_numbers_and_text_of_networkx() -> None:
     assert NODES.equip(workflow).demands.tolist() == [[2, 2e9, 0], [1, 0, 1]]
 
 
+def test_what_jobs_of_pegasus_ask_for(tmp_path: Path) -> None:
+    profiles = "profiles: {pegasus: {runtime: 1, cores: 4, memory: '2048'}}"
+    workflow = read(
+        tmp_path / "a.yml",
+        "pegasus: 5.0.4\n"
+        "transformationCatalog: {transformations: [{name: x, profiles: {pegasus: {gpus: 1}}}]}\n"
+        f"jobs:\n- {{name: x, id: a, {profiles}}}\n- {{name: y, id: b, metadata: {{runtime: 2}}}}\n"
+        "jobDependencies: [{id: a, children: [b]}]\n",
+    )
+    assert NODES.equip(workflow).demands.tolist() == [[4, 2 * 2**30, 1], [1, 0, 0]]
+    dax = read(
+        tmp_path / "a.dax",
+        '<adag><job id="a" runtime="1"><profile namespace="pegasus" key="cores">4</profile>'
+        '<profile namespace="pegasus" key="memory">2048</profile><profile namespace="env" '
+        'key="gpus">x</profile></job><job id="b" runtime="2"/></adag>',
+    )
+    instance = NODES.equip(dax)
+    assert instance.demands.tolist() == [[4, 2 * 2**30, 0], [1, 0, 0]]
+    assert instance.assumptions[1].startswith(
+        "resources: cores: as jobs ask for, but 1 of 2 tasks, such as 'b', not recorded, taken as 1"
+    )
+
+
 def test_files_without_them_record_nothing(tmp_path: Path) -> None:
     workflow = read(tmp_path / "a.csv", "task,time\na,1\n")
     assert workflow.demands is None
@@ -177,3 +200,15 @@ def test_names_of_resources_that_cannot_be_carried(
     named = Instance(**instance.arguments() | {"resource_names": ["a\nb", "memory"]})
     with pytest.raises(DAGSchedError, match="cannot carry the name"):
         io.save(named, tmp_path / "out", format=format)
+
+
+def test_an_instance_as_a_graph_of_networkx(instance: Instance) -> None:
+    graph = instance.to_networkx()
+    assert graph.nodes["a"]["demands"] == [2, 1e9]
+    more = {"capacities": instance.capacities, "resource_names": instance.resource_names}
+    assert Instance.from_networkx(graph, **more) == instance
+    with pytest.raises(DAGSchedError, match="there are demands, but no capacities: give both"):
+        Instance.from_networkx(graph)
+    del graph.nodes["b"]["demands"]
+    with pytest.raises(DAGSchedError, match="node 'b' has no attribute 'demands' with what it us"):
+        Instance.from_networkx(graph, **more)

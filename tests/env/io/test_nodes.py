@@ -89,8 +89,8 @@ def test_what_is_taken_is_said_in_one_sentence() -> None:
         return Platform([1.0], 1.0, capacities=capacities).equip(workflow).assumptions
 
     assert said(RECORDED, cores=2, memory=9e9) == (
-        "resources: cores of 1 of 3 tasks, such as 'c', not recorded, taken as 1 each; memory of "
-        "1 of 3 tasks, such as 'a', not recorded, taken as none, the peak",
+        "resources: cores of 1 of 3 tasks, such as 'c', not recorded, taken as 1 each; memory: "
+        "the peak, but 1 of 3 tasks, such as 'a', not recorded, taken as none",
     )
     assert said(RECORDED, cores=2) == (
         "resources: cores of 1 of 3 tasks, such as 'c', not recorded, taken as 1 each; memory "
