@@ -13,7 +13,7 @@ from dagsched_env.io import machine_file, size
 from dagsched_env.io.machine_options import MachineOptions
 from dagsched_env.problem.errors import DAGSchedError, FormatError, InvalidInstanceError
 from dagsched_env.problem.instance import Instance
-from dagsched_env.problem.platforms import Platform, ccr
+from dagsched_env.problem.platforms import Clustered, Platform, Restricted, ccr
 from dagsched_env.problem.workflow import Workflow
 from dagsched_env.schedulers import CONSTRUCTIVE, heft
 from dagsched_env.sources import specs
@@ -82,6 +82,16 @@ def test_the_resources_are_those_of_the_platform() -> None:
     assert instance.demands.tolist() == [[0, 2], [0, 1], [0, 1]]
     assert instance.capacities.tolist() == [[1, 2], [1, 4]]
     heft(instance).validate(instance)
+
+
+@pytest.mark.parametrize("around", [Clustered, Restricted])
+def test_platforms_around_keep_resources(around: type[Clustered] | type[Restricted]) -> None:
+    inner = Platform([1, 2], 1.0, capacities={"cores": [2, 4], "memory": 9e9})
+    instance = around(inner)(RECORDED, np.random.default_rng(0))
+    plain = inner.equip(RECORDED)
+    assert instance.resource_names == plain.resource_names
+    assert (instance.demands == plain.demands).all()
+    assert (instance.capacities == plain.capacities).all()
 
 
 def test_what_is_taken_is_said_in_one_sentence() -> None:
