@@ -292,7 +292,8 @@ class MachineOptions:
 
     def statement_of_file(self, instance: Instance) -> str:
         """One line on an instance whose file describes its processors."""
-        made = f"{instance.n_processors} processors as in the file"
+        have = f" with {', '.join(instance.resource_names)}" if instance.n_resources else ""
+        made = f"{instance.n_processors} processors{have} as in the file"
         return f"{made}, {self._costs([instance], self.ccr, None)}"
 
     def assumed(self, *instances: Instance) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from dagsched_env.io.fields import get_amount
+from dagsched_env.io.numbers import LARGEST
 from dagsched_env.kernels.arrays import Floats
 from dagsched_env.problem.workflow import CORES, MEMORY
 
@@ -57,7 +58,7 @@ def recorded(
         FormatError: a number is not between 0 and 1e100; the message names the place.
     """
     rows = [
-        [_number(run, key, where) for key in (cores_key, "memoryInBytes", "avgCPU")]
+        [*(_number(run, key, where) for key in (cores_key, "memoryInBytes")), _usage(run)]
         for run, where in runs
     ]
     cores, memory, usage = np.array(rows, dtype=np.float64).T
@@ -85,6 +86,12 @@ def _number(run: dict[str, Any], key: str, where: str) -> float:
     """NaN where nothing was recorded."""
     value = get_amount(run, key, where) if run.get(key) is not None else 0.0
     return value if value > 0 else np.nan
+
+
+def _usage(run: dict[str, Any]) -> float:
+    """Percent of a core that were used; NaN where that is not known. It is only spoken of."""
+    value = run.get("avgCPU")
+    return float(value) if isinstance(value, int | float) and 0 < value <= LARGEST else np.nan
 
 
 def _contradicted(cores: Floats, usage: Floats) -> list[str]:

@@ -31,6 +31,8 @@ def test_both_layouts_are_the_same_problem() -> None:
     assert instance.edges.tolist() == pairs
     assert not instance.data.any()
     assert instance.assumptions == ()
+    said = io.MachineOptions().statement_of_file(instance)
+    assert said.startswith("1 processors with R1, R2 as in the file")
 
 
 @pytest.mark.parametrize("name", ["heft", "hlfet", "mcp", "etf", "dls"])

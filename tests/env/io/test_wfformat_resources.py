@@ -86,7 +86,8 @@ def test_a_usage_above_the_cores_is_said() -> None:
     runs = ({"avgCPU": 105}, {"avgCPU": 177.5}, {"avgCPU": 177.5, "coreCount": 2})
     workflow = wfformat.parse(trace(*runs))
     assert workflow.note("cores") == "coreCount, though avgCPU of 1 is higher, up to 178 %"
-    assert wfformat.parse(trace({"avgCPU": 99})).note("cores") == ""
+    for usage in (99, -1, None, "200", float("nan"), [200]):
+        assert wfformat.parse(trace({"avgCPU": usage})).note("cores") == ""
 
 
 @pytest.mark.parametrize("value", [-1, "4", 1e200, True, [1]])
