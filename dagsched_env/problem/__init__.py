@@ -7,6 +7,7 @@ In reading order:
 - ``kinds``: kinds of tasks, from their names
 - ``parameters``: what families and platforms draw for each instance
 - ``workflow``: a task graph without processors
+- ``resources``: what tasks use and processors have: checked, and counted in whole numbers
 - ``instance``: the problem: tasks, processors, costs, communication
 - ``schedule``: a solution, with a check of its own that shares no code with the simulator
 - ``platforms``: processors, which turn a workflow into an instance
