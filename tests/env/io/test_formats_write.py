@@ -1,7 +1,6 @@
 """Writing every format: exact round trips, loud refusals, files whole or not at all."""
 
 import errno
-import itertools
 import json
 import os
 import shutil
@@ -249,42 +248,6 @@ def test_chrome_trace_of_the_published_schedule(topcuoglu, tmp_path):
     for e in apart:
         assert used[e]["ts"] - sent[e]["ts"] >= topcuoglu.data[e] * 1e6
     assert record["otherData"] == {"algorithm": "heft", "makespan": 80.0}
-
-
-def test_chrome_trace_of_tasks_that_overlap(tmp_path):
-    instance = Instance(
-        [[4, 4], [2, 2], [2, 2], [3, 3]],
-        [(1, 2)],
-        [1],
-        demands=[[1], [1], [1], [2]],
-        capacities=[[2], [2]],
-    )
-    schedule = Schedule([0, 0, 0, 1], [0, 0, 2, 0], [4, 2, 4, 3])
-    schedule.validate(instance)
-    io.save(instance, tmp_path / "a.trace.json", schedule=schedule)
-    events = json.loads((tmp_path / "a.trace.json").read_text())["traceEvents"]
-    rows = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
-    assert rows == {0: "P0", 1: "P0 (2)", 2: "P1"}
-    assert {e["name"]: e["tid"] for e in events if e["ph"] == "X"} == {
-        "1": 0,
-        "2": 0,
-        "0": 1,
-        "3": 2,
-    }
-
-
-@given(named_instances(st.text("ab", max_size=5)))
-def test_slices_of_a_row_do_not_overlap(instance):
-    record = json.loads(io.FORMATS["chrome_trace"].write(instance, heft(instance)))
-    slices = [e for e in record["traceEvents"] if e["ph"] == "X"]
-    rows = {
-        e["tid"]: e["args"]["name"] for e in record["traceEvents"] if e["name"] == "thread_name"
-    }
-    assert {rows[e["tid"]].partition(" (")[0] for e in slices} <= {*instance.processor_names}
-    for tid in rows:
-        own = sorted((e["ts"], e["ts"] + e["dur"]) for e in slices if e["tid"] == tid)
-        for (_, end), (start, _) in itertools.pairwise(own):
-            assert start >= end - 1e-6 * max(1.0, end)
 
 
 def test_csv_tables(topcuoglu, tmp_path):
