@@ -5,7 +5,7 @@ if (dialog) {
   let problem = null;
 
   const show = scheduler => {
-    dialog.style.height = `${210 + 64 * problem.processors.length}px`;
+    dialog.style.height = problem.resources ? "94vh" : `${210 + 64 * problem.processors.length}px`;
     chart.show({ ...problem, ...problem.schedules[scheduler] });
   };
 

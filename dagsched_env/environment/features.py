@@ -3,7 +3,9 @@
 Every feature is one flat array:
 
 * group ``task``: ``[N]``, entry t; ``processor``: ``[P]``, entry q; ``edge``: ``[M]``, entry e;
-* group ``pair``: ``[N·P]``, entry ``t·P + q``: the index of the action in the mode ``"pair"``.
+* group ``pair``: ``[N·P]``, entry ``t·P + q``: the index of the action in the mode ``"pair"``;
+* with K > 0 resources, groups ``demand``: ``[N·K]``, entry ``t·K + r``, and ``capacity``:
+  ``[P·K]``, entry ``q·K + r``. Without resources an observation has none of their features.
 
 ``N``, ``P``, ``M`` are the padded sizes; padding is 0 and masked out. The float features are stored
 in one buffer, in the order of the table.
@@ -33,7 +35,7 @@ __all__ = [
     "static_features",
 ]
 
-Group = Literal["task", "processor", "pair", "edge"]
+Group = Literal["task", "processor", "pair", "demand", "capacity", "edge"]
 
 LIMIT = 1e4
 """Upper bound of every time and ratio; larger values are cut off."""
@@ -79,6 +81,10 @@ FEATURES: tuple[Feature, ...] = (
     Feature("est", "pair", "CP_MIN", True, "earliest start; legal pairs only"),
     Feature("eft", "pair", "CP_MIN", True, "earliest finish; legal pairs only"),
     Feature("gap", "pair", "CP_MIN", True, "idle time left directly before; legal pairs only"),
+    Feature("demand", "demand", "ratio", False, "demand / largest capacity"),
+    Feature("capacity", "capacity", "ratio", False, "capacity / largest capacity"),
+    Feature("load", "capacity", "CP_MIN", True, "demand × time of the tasks there / capacity"),
+    Feature("free", "capacity", "ratio", True, "mean share that is free until ``available``"),
     Feature("communication", "edge", "CP_MIN", False, "mean over pairs of different processors"),
     Feature("edge_source", "edge", "index", False, "the predecessor"),
     Feature("edge_target", "edge", "index", False, "the successor"),
@@ -100,13 +106,15 @@ def stack_features(observation: Mapping[str, npt.NDArray[Any]], group: Group) ->
 
     Args:
         observation: a ``"graph"`` observation, or a batch of them (leading axes are kept).
-        group: ``"task"``, ``"processor"``, ``"pair"`` (entry ``t·P + q``) or ``"edge"``.
+        group: ``"task"``, ``"processor"``, ``"pair"`` (entry ``t·P + q``), ``"edge"``, or with
+            resources ``"demand"`` or ``"capacity"``.
     """
     return np.stack([observation[f.name] for f in FLOAT_FEATURES if f.group == group], axis=-1)
 
 
 def static_features(instance: Instance) -> dict[str, Floats]:
-    """Unpadded values of the static float features: ``[n]``, ``[p]``, ``[n, p]`` or ``[m]``."""
+    """Unpadded values of the static float features: ``[n]``, ``[p]``, ``[m]``, ``[n, p]``,
+    ``[n, k]`` or ``[p, k]``."""
     arrays, scale = instance.arrays, instance.time_scale
     eligible = np.isfinite(instance.comp)
     latency, inv_bandwidth = arrays.mean_link
@@ -127,6 +135,9 @@ def static_features(instance: Instance) -> dict[str, Floats]:
         features = {name: np.minimum(values / scale, LIMIT) for name, values in times.items()}
     features["speed"] = _speeds(instance, eligible)
     features["eligible"] = eligible.astype(np.float64)
+    largest = np.maximum(arrays.capacity.max(axis=0), 1)
+    features["demand"] = arrays.demand / largest
+    features["capacity"] = arrays.capacity / largest
     return features
 
 
@@ -140,16 +151,25 @@ def _speeds(instance: Instance, eligible: npt.NDArray[np.bool_]) -> Floats:
     return np.where(eligible.any(axis=0), np.minimum(speeds, LIMIT), 0.0)
 
 
-def group_sizes(max_tasks: int, max_processors: int, max_edges: int) -> dict[str, int]:
+def group_sizes(
+    max_tasks: int, max_processors: int, max_edges: int, resources: int
+) -> dict[str, int]:
     """Number of entries of a feature of each group.
 
     Args:
         max_tasks: N ≥ 1.
         max_processors: P ≥ 1.
         max_edges: M ≥ 1.
+        resources: K ≥ 0.
     """
-    pairs = max_tasks * max_processors
-    return {"task": max_tasks, "processor": max_processors, "pair": pairs, "edge": max_edges}
+    return {
+        "task": max_tasks,
+        "processor": max_processors,
+        "pair": max_tasks * max_processors,
+        "demand": max_tasks * resources,
+        "capacity": max_processors * resources,
+        "edge": max_edges,
+    }
 
 
 def feature_slices(features: Sequence[Feature], sizes: dict[str, int]) -> dict[str, slice]:

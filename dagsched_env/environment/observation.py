@@ -65,16 +65,21 @@ class _Observer:
         max_tasks: int,
         max_processors: int,
         max_edges: int,
+        resources: int = 0,
         actions: ActionMode | None = None,
     ) -> None:
-        self._sizes = group_sizes(max_tasks, max_processors, max_edges)
+        self._sizes = group_sizes(max_tasks, max_processors, max_edges, resources)
+        self._floats = feature_slices(self._present(self.features), self._sizes)
         self._actions = actions or PairActions(max_tasks, max_processors)
-        self._floats = feature_slices(self.features, self._sizes)
         self._pair_shape = (max_tasks, max_processors)
-        self._layout = tuple(layout(*self._pair_shape))
+        self._layout = tuple(layout(*self._pair_shape, resources))
         self._instance: Instance | None = None
         self._template = np.zeros(0, dtype=np.float32)
         self._scale = 1.0
+
+    def _present(self, features: Sequence[Feature]) -> list[Feature]:
+        """Those of which an observation has entries."""
+        return [feature for feature in features if self._sizes[feature.group]]
 
     def _filled(
         self, state: State, task: int, processor: int
@@ -106,7 +111,9 @@ class _Observer:
             if name not in self._floats:
                 continue
             target = self._template[self._floats[name]]
-            if values.ndim == 2:
+            if name in ("demand", "capacity"):
+                target[: values.size] = values.ravel()
+            elif values.ndim == 2:
                 target.reshape(self._pair_shape)[:n, :p] = values
             else:
                 target[: values.shape[0]] = values
@@ -121,6 +128,7 @@ class GraphObservation(_Observer):
         max_tasks: N ≥ 1.
         max_processors: P ≥ 1.
         max_edges: M ≥ 1.
+        resources: K of every instance.
         actions: the action mode of the entry ``action_mask``; default ``PairActions``.
     """
 
@@ -132,7 +140,7 @@ class GraphObservation(_Observer):
         return spaces.Dict(
             {
                 feature.name: _feature_space(feature, self._sizes)
-                for feature in FEATURES
+                for feature in self._present(FEATURES)
                 if feature.name != "action_mask"
             }
             | {"action_mask": spaces.MultiBinary(self._actions.mask_size)}
@@ -184,6 +192,7 @@ class FlatObservation(_Observer):
         max_tasks: N ≥ 1.
         max_processors: P ≥ 1.
         max_edges: M; not used.
+        resources: K of every instance.
         actions: the action mode of the mask; default ``PairActions``.
     """
 
@@ -193,7 +202,10 @@ class FlatObservation(_Observer):
     def space(self) -> spaces.Box:
         """Of the observations."""
         high = np.concatenate(
-            [np.full(self._sizes[f.group], highest(f), dtype=np.float32) for f in FLAT_FEATURES]
+            [
+                np.full(self._sizes[f.group], highest(f), dtype=np.float32)
+                for f in self._present(FLAT_FEATURES)
+            ]
         )
         return spaces.Box(np.zeros_like(high), high, dtype=np.float32)
 
@@ -217,20 +229,22 @@ OBSERVATIONS: dict[str, type[GraphObservation] | type[FlatObservation]] = {
 }
 
 
-def flat_slices(max_tasks: int, max_processors: int) -> dict[str, slice]:
+def flat_slices(max_tasks: int, max_processors: int, resources: int = 0) -> dict[str, slice]:
     """Place of each feature in a ``"flat"`` observation; pairs are ``[N, P]``, flattened."""
-    return feature_slices(FLAT_FEATURES, group_sizes(max_tasks, max_processors, 0))
+    return feature_slices(FLAT_FEATURES, group_sizes(max_tasks, max_processors, 0, resources))
 
 
-def layout(max_tasks: int, max_processors: int) -> Layout:
+def layout(max_tasks: int, max_processors: int, resources: int) -> Layout:
     """Where the kernels find the features that change, in observations of both kinds."""
-    at = flat_slices(max_tasks, max_processors)
+    at = flat_slices(max_tasks, max_processors, resources)
     return Layout(
         tasks=at["status_uncompleted"].start,
         processors=at["available"].start,
         pairs=at["placed"].start,
+        loads=at["load"].start,
         max_tasks=max_tasks,
         max_processors=max_processors,
+        resources=resources,
     )
 
 

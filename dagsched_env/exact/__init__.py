@@ -128,10 +128,11 @@ def _incumbent(instance: Instance, hint: Schedule | None) -> Schedule:
 def _retimed(instance: Instance, schedule: Schedule) -> Schedule:
     """The same decisions, each task as early as possible, timed by the simulator.
 
-    Tasks are ordered by the midpoint of their interval, as in ``Schedule.validate``, but never
-    before a predecessor, which rounding errors within its tolerance could cause.
+    Tasks are ordered by the midpoint of their interval, as in ``Schedule.validate``, with resources
+    by their start; but never before a predecessor, which rounding errors within the tolerance could
+    cause.
     """
-    middle = (0.5 * schedule.start + 0.5 * schedule.finish).tolist()
+    middle = schedule.sequence_key(instance).tolist()
     g = instance.arrays
     for t in g.topo.tolist():
         predecessors = g.pred_task[g.pred_ptr[t] : g.pred_ptr[t + 1]].tolist()

@@ -13,6 +13,10 @@ from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
 
+UNITS = 2**20
+"""Most units of a resource: times up to 2³⁰ and so many tasks, sums in CP-SAT are below 2⁶³."""
+
+
 @dataclass(frozen=True)
 class Steps:
     """An instance on a grid: all times in whole steps."""
@@ -27,7 +31,9 @@ class Steps:
 
 
 class Model:
-    """Optional intervals on processors that run one task at a time, and transfers between them.
+    """Optional intervals on processors, and transfers between them.
+
+    A processor runs one task at a time, or with resources those that fit.
 
     Every task has one start, one end and a literal for each of its options. An edge with a transfer
     time has a literal that makes the transfer free if both ends are on the same processor. Where
@@ -136,6 +142,9 @@ class Model:
                 self.cp.add_bool_or(~same, ~literal, *together)
 
     def _add_processors(self) -> None:
+        if self.instance.n_resources:
+            self._add_resources()
+            return
         for q in range(self.instance.n_processors):
             tasks = [t for t, literals in enumerate(self.runs_on) if q in literals]
             literals = [self.runs_on[t][q] for t in tasks]
@@ -146,6 +155,33 @@ class Model:
                 for t, literal in zip(tasks, literals, strict=True)
             )
             self.cp.add(self.makespan >= _choice(literals, self.steps.comp[tasks, q]))
+
+    def _add_resources(self) -> None:
+        """At each step the demands of the tasks that run on a processor are within its capacity.
+
+        Both are rounded down to ``UNITS`` of the capacity, which keeps every schedule possible. A
+        solution in which that is too much gets later starts when it is timed again.
+        """
+        g = self.instance.arrays
+        for q in range(self.instance.n_processors):
+            for r in range(self.instance.n_resources):
+                users = [
+                    t
+                    for t, literals in enumerate(self.runs_on)
+                    if q in literals and g.demand[t, r] > 0
+                ]
+                literals = [self.runs_on[t][q] for t in users]
+                unit = max(1, -(-int(g.capacity[q, r]) // UNITS))
+                demands, capacity = g.demand[users, r] // unit, int(g.capacity[q, r]) // unit
+                intervals = [
+                    self.cp.new_optional_interval_var(
+                        self.start[t], int(self.steps.comp[t, q]), self.end[t], on, f"{t} on {q}"
+                    )
+                    for t, on in zip(users, literals, strict=True)
+                ]
+                self.cp.add_cumulative(intervals, demands.tolist(), capacity)
+                energies = self.steps.comp[users, q] * demands
+                self.cp.add(capacity * self.makespan >= _choice(literals, energies))
 
     def _add_hint(self, incumbent: Schedule) -> None:
         start = self.grid.floor(incumbent.start).tolist()

@@ -3,15 +3,19 @@
 N. Duca, D. Sinclair, Trace Event Format (Google, 2016). There is a row for each processor, a slice
 for each task, and an arrow for each transfer between processors. One unit of time is shown as one
 second.
+
+Slices of one row may not overlap. So a processor with resources is a process of its own, with as
+many rows as it needs, and with a counter for the use of each resource.
 """
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.lanes import place_in_lanes, resource_use
 from dagsched_env.problem.schedule import Schedule
 
 MICROSECONDS = 1e6
@@ -32,14 +36,17 @@ def dump(instance: Instance, schedule: Schedule | None) -> str:
         raise DAGSchedError("a Chrome trace shows a schedule: pass one")
     if not np.isfinite(schedule.makespan * MICROSECONDS):
         raise DAGSchedError("the times are too large for a trace: choose a larger unit")
-    title = {"name": "process_name", "ph": "M", "pid": 0, "args": {"name": instance.name or "DAG"}}
-    rows = [
-        {"name": "thread_name", "ph": "M", "pid": 0, "tid": q, "args": {"name": name}}
-        for q, name in enumerate(instance.processor_names)
+    rows = _rows(instance, schedule)
+    events = [
+        *rows.titles,
+        *_slices(instance, schedule, rows),
+        *_arrows(instance, schedule, rows),
+        *_counters(instance, schedule),
     ]
-    events = [title, *rows, *_slices(instance, schedule), *_arrows(instance, schedule)]
     lines = ",\n".join(json.dumps(event, allow_nan=False) for event in events)
     other: dict[str, Any] = {"algorithm": schedule.algorithm, "makespan": schedule.makespan}
+    if instance.n_resources and instance.name:
+        other["instance"] = instance.name
     if instance.assumptions:
         other["assumptions"] = instance.assumptions
     return (
@@ -48,32 +55,89 @@ def dump(instance: Instance, schedule: Schedule | None) -> str:
     )
 
 
-def _slices(instance: Instance, schedule: Schedule) -> list[dict[str, Any]]:
+class _Rows(NamedTuple):
+    """Where the tasks are shown."""
+
+    titles: list[dict[str, Any]]
+    """The events that name the rows."""
+    pid: list[int]
+    """``[n]``."""
+    tid: list[int]
+    """``[n]``; no two rows have the same."""
+
+
+def _rows(instance: Instance, schedule: Schedule) -> _Rows:
+    lanes = place_in_lanes(schedule, instance, by_demand=False)
+    names = instance.processor_names
+    if lanes is None:
+        titles = [_title("process_name", 0, None, instance.name or "DAG")]
+        titles += [_title("thread_name", 0, q, name) for q, name in enumerate(names)]
+        return _Rows(titles, [0] * instance.n_tasks, schedule.processor.tolist())
+    first = (len(names) + 1 + np.cumsum(lanes.height) - lanes.height).tolist()  # after all pids
+    titles = []
+    for q, name in enumerate(names):
+        titles.append(_title("process_name", q + 1, None, name))
+        for i in range(int(lanes.height[q])):
+            titles.append(_title("thread_name", q + 1, first[q] + i, f"{name} #{i + 1}"))
+    lane = np.zeros(instance.n_tasks, dtype=np.int64)
+    lane[lanes.pieces.task] = lanes.pieces.first
+    placed = schedule.processor.tolist()
+    tid = [first[q] + i for q, i in zip(placed, lane.tolist(), strict=True)]
+    return _Rows(titles, [q + 1 for q in placed], tid)
+
+
+def _title(what: str, pid: int, tid: int | None, name: str) -> dict[str, Any]:
+    row = {} if tid is None else {"tid": tid}
+    return {"name": what, "ph": "M", "pid": pid, **row, "args": {"name": name}}
+
+
+def _slices(instance: Instance, schedule: Schedule, rows: _Rows) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
             "cat": "task",
             "ph": "X",
-            "pid": 0,
-            "tid": int(schedule.processor[t]),
+            "pid": rows.pid[t],
+            "tid": rows.tid[t],
             "ts": float(schedule.start[t]) * MICROSECONDS,
             "dur": float(schedule.finish[t] - schedule.start[t]) * MICROSECONDS,
-            "args": {"task": t, "start": float(schedule.start[t])},
+            "args": {"task": t, "start": float(schedule.start[t]), **_demands(instance, t)},
         }
         for t, name in enumerate(instance.task_names)
     ]
 
 
-def _arrows(instance: Instance, schedule: Schedule) -> list[dict[str, Any]]:
+def _demands(instance: Instance, t: int) -> dict[str, Any]:
+    if not instance.n_resources:
+        return {}
+    return {
+        "demands": dict(zip(instance.resource_names, instance.demands[t].tolist(), strict=True))
+    }
+
+
+def _arrows(instance: Instance, schedule: Schedule, rows: _Rows) -> list[dict[str, Any]]:
     """A start and an end for each edge between different processors."""
     events: list[dict[str, Any]] = []
     for e, (u, v) in enumerate(instance.edges.tolist()):
-        a, b = int(schedule.processor[u]), int(schedule.processor[v])
-        if a == b:
+        if schedule.processor[u] == schedule.processor[v]:
             continue
-        common = {"name": "data", "cat": "transfer", "id": e, "pid": 0}
+        common = {"name": "data", "cat": "transfer", "id": e}
+        source = {**common, "pid": rows.pid[u], "ph": "s", "tid": rows.tid[u]}
+        target = {**common, "pid": rows.pid[v], "ph": "f", "bp": "e", "tid": rows.tid[v]}
         sent, used = float(schedule.finish[u]), float(schedule.start[v])
         args = {"data": float(instance.data[e])}
-        events.append({**common, "ph": "s", "tid": a, "ts": sent * MICROSECONDS, "args": args})
-        events.append({**common, "ph": "f", "bp": "e", "tid": b, "ts": used * MICROSECONDS})
+        events.append({**source, "ts": sent * MICROSECONDS, "args": args})
+        events.append({**target, "ts": used * MICROSECONDS})
     return events
+
+
+def _counters(instance: Instance, schedule: Schedule) -> list[dict[str, Any]]:
+    """What is in use of each resource on each processor, whenever it changes."""
+    if not instance.n_resources:
+        return []
+    return [
+        {"name": name, "ph": "C", "pid": q + 1, "ts": time * MICROSECONDS, "args": {"used": used}}
+        for q, use in enumerate(resource_use(schedule, instance))
+        for r, name in enumerate(instance.resource_names)
+        for time, used in zip(use.time.tolist(), use.amount[:, r].tolist(), strict=True)
+    ]

@@ -45,7 +45,7 @@ class InstanceArrays(NamedTuple):
     mean_link: Floats  # [2] mean latency and mean inverse bandwidth over pairs of processors
     mean_comp: Floats  # [n] mean execution time over eligible processors
     min_comp: Floats  # [n] minimum execution time
-    demand: Ints  # [n, k] of a task for each resource, in the unit of the resource
+    demand: Ints  # [n, k] of a task for each resource, in its unit; of type bool where k = 0
     capacity: Ints  # [p, k] of each resource
 
 
@@ -66,7 +66,6 @@ class StateArrays(NamedTuple):
     slot_finish: Floats  # [p, w]
     slot_load: Ints  # [p, w, k] demands of the tasks that run
     slot_count: Ints  # [p]
-    latest_start: Floats  # [p] of the tasks of a processor; kept where k > 0
     missing: Ints  # [n] predecessors not yet scheduled
     ready: Ints  # [n] the first counts[N_READY] entries are the ready tasks, in no order
     ready_index: Ints  # [n] position of a ready task in `ready`
@@ -89,7 +88,6 @@ class Placements(NamedTuple):
     slot_finish: Floats  # [p, w]
     slot_load: Ints  # [p, w, k]
     slot_count: Ints  # [p]
-    latest_start: Floats  # [p]
     largest_gap: Floats  # [p] no gap that holds a task is longer; inf where k > 0
 
 
@@ -119,7 +117,6 @@ def allocate_state(n: int, p: int, k: int = 0) -> StateArrays:
         slot_finish=floats(p, slots(n, k)),
         slot_load=ints(p, slots(n, k), k),
         slot_count=ints(p),
-        latest_start=floats(p),
         missing=ints(n),
         ready=ints(n),
         ready_index=ints(n),

@@ -5,6 +5,7 @@ In reading order:
 - ``labels``: short labels for names of any kind;
 - ``colours``: the colours of tasks;
 - ``canvas``: what all matplotlib pictures share;
+- ``stacking``: the rows of processors whose tasks overlap;
 - ``gantt``: Gantt charts as pictures;
 - ``page``: what all HTML pages share, and tables that can be sorted;
 - ``interactive``: a Gantt chart with its script, on a page of its own or on another;

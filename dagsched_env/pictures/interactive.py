@@ -4,16 +4,20 @@
 defines ``ganttChart``, of which ``ganttChart(element).show(data)`` draws it.
 """
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from dagsched_env.io.atomic import write_text
 from dagsched_env.pictures.colours import colour_tasks, text_colour
-from dagsched_env.pictures.gantt import several
+from dagsched_env.pictures.gantt import least_time, several
 from dagsched_env.pictures.labels import MAX_LENGTH, elide, short_labels
 from dagsched_env.pictures.page import asset, document, embed
 from dagsched_env.problem.critical import critical_chain
 from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.lanes import place_in_lanes, resource_use
 from dagsched_env.problem.schedule import Schedule
 
 LABEL_LENGTH = 40
@@ -38,7 +42,7 @@ def gantt_page(schedule: Schedule | Sequence[Schedule], instance: Instance) -> s
     for each in schedules:
         each.validate(instance)
     data = problem_data(instance)
-    data["horizon"] = max(instance.lower_bound, *(each.makespan for each in schedules))
+    data["horizon"] = max(least_time(instance), *(each.makespan for each in schedules))
     data["schedules"] = shown = [schedule_data(each, instance) for each in schedules]
     return document(
         str(shown[0]["title"]),
@@ -70,7 +74,7 @@ def save_page(
 def problem_data(instance: Instance) -> dict[str, object]:
     """What the charts of all schedules of an instance share, as JSON values."""
     colouring = colour_tasks(instance)
-    return {
+    data: dict[str, object] = {
         "processors": [elide(name, MAX_LENGTH) for name in instance.processor_names],
         "processorLabels": short_labels(instance.processor_names, LABEL_LENGTH),
         "tasks": [elide(name, MAX_LENGTH) for name in instance.task_names],
@@ -80,14 +84,22 @@ def problem_data(instance: Instance) -> dict[str, object]:
         "palette": [[colour, text_colour(colour)] for colour in colouring.palette],
         "legend": list(colouring.legend),
         "colour": colouring.position.tolist(),
-        "horizon": instance.lower_bound,
+        "horizon": least_time(instance),
     }
+    if instance.n_resources:
+        data["resources"] = [elide(name, LABEL_LENGTH) for name in instance.resource_names]
+        data["demands"] = instance.demands.tolist()
+        data["capacities"] = [
+            [None if math.isinf(amount) else amount for amount in row]
+            for row in instance.capacities.tolist()
+        ]
+    return data
 
 
 def schedule_data(schedule: Schedule, instance: Instance) -> dict[str, object]:
     """What the chart of one complete, valid schedule needs besides ``problem_data``."""
     labels = [elide(part, MAX_LENGTH) for part in (instance.name, schedule.algorithm) if part]
-    return {
+    data: dict[str, object] = {
         "title": " · ".join(labels) or "schedule",
         "figures": f"makespan {schedule.makespan:g} · SLR {schedule.slr(instance):.3f}",
         "makespan": schedule.makespan,
@@ -96,3 +108,16 @@ def schedule_data(schedule: Schedule, instance: Instance) -> dict[str, object]:
         "finish": schedule.finish.tolist(),
         "chain": [list(link) for link in critical_chain(schedule, instance)],
     }
+    lanes = place_in_lanes(schedule, instance)
+    if lanes is not None:
+        data["lanes"] = {
+            "pieces": np.stack(lanes.pieces, axis=1).tolist(),
+            "height": lanes.height.tolist(),
+            "inside": lanes.inside.tolist(),
+            "unit": lanes.unit and elide(lanes.unit, LABEL_LENGTH),
+        }
+        data["use"] = [
+            {"time": use.time.tolist(), "amount": use.amount.tolist()}
+            for use in resource_use(schedule, instance)
+        ]
+    return data

@@ -35,13 +35,19 @@ def facts(title: str, entries: Mapping[str, str]) -> str:
 
 
 def instance_html(instance: Instance) -> str:
-    """Sizes, CCR and kinds of tasks."""
+    """Sizes, CCR, resources with their capacity on all processors, and kinds of tasks."""
     entries = {
         "tasks": str(instance.n_tasks),
         "edges": str(instance.n_edges),
         "processors": str(instance.n_processors),
         "CCR": f"{ccr(instance):.3g}",
     }
+    if instance.n_resources:
+        totals = zip(instance.resource_names, instance.capacities.sum(axis=0), strict=True)
+        entries["resources"] = ", ".join(
+            f"{one_line(name)} ({'no limit' if total == np.inf else f'{total:.6g} in all'})"
+            for name, total in totals
+        )
     kinds = task_kinds(instance.task_names)
     if kinds is not None:
         counts = Counter(kinds)
@@ -54,7 +60,7 @@ def instance_html(instance: Instance) -> str:
 
 
 def schedule_html(schedule: Schedule) -> str:
-    """Makespan, sizes and a Gantt chart; a schedule knows no names of tasks."""
+    """Makespan, sizes and a Gantt chart; a schedule knows no names and no demands of tasks."""
     placed = schedule.processor[schedule.processor >= 0]
     total = schedule.processor.shape[0]
     entries = {

@@ -7,7 +7,7 @@ In reading order:
 - ``kinds``: kinds of tasks, from their names
 - ``parameters``: what families and platforms draw for each instance
 - ``workflow``: a task graph without processors
-- ``resources``: what tasks use and processors have: checked, and counted in whole numbers
+- ``resources``: demands of tasks and capacities of processors, as whole numbers
 - ``instance``: the problem: tasks, processors, costs, communication
 - ``schedule``: a solution, with a check of its own that shares no code with the simulator
 - ``platforms``: processors, which turn a workflow into an instance
@@ -16,4 +16,5 @@ In reading order:
 - ``durations``: execution under noise
 - ``bounds``: lower bounds on every schedule
 - ``critical``: the tasks that decide a makespan
+- ``lanes``: tasks that overlap on a processor, beside each other, and what they use
 """

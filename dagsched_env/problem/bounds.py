@@ -26,7 +26,8 @@ class LowerBounds(NamedTuple):
     """CP_MIN: the longest path, each task at its minimum cost, communication free."""
     load: float
     """The work, distributed over the processors as evenly as unrelated costs allow: a dual bound
-    of the linear relaxation of R||Cmax. It is at least the mean load."""
+    of the linear relaxation of R||Cmax. It is at least the mean load. With resources the work of a
+    task is its demand × time / capacity; that for which the bound is largest counts."""
     path: float
     """The longest path on which every task pays for communication or shares a processor with the
     tasks before it."""
@@ -34,7 +35,7 @@ class LowerBounds(NamedTuple):
     """The largest sum of a head, a tail, and the load of the tasks between them."""
     crowd: float
     """By the pigeonhole principle: of k·p + 1 tasks some processor runs k + 1. The k + 1 least of
-    their minimum costs, with the least head and tail."""
+    their minimum costs, with the least head and tail. 0 with resources."""
 
     @property
     def best(self) -> float:
@@ -60,10 +61,14 @@ def bounds_from(instance: Instance, head: Floats, tail: Floats) -> LowerBounds:
     """
     # All three are inf for ineligible pairs.
     path = float((head + instance.comp + tail).min(axis=1).max())
-    weights = _weights(instance)
-    load = max(float(bounds.weighted_work(instance.comp, w).sum()) for w in weights)
-    window = _window(instance.comp, head.min(axis=1), tail.min(axis=1), weights)
-    crowd = _crowd(instance.comp.min(axis=1), head.min(axis=1), tail.min(axis=1), len(weights[0]))
+    least_head, least_tail = head.min(axis=1), tail.min(axis=1)
+    load = window = crowd = 0.0
+    for work in _works(instance):
+        weights = _weights(work)
+        load = max(load, *(float(bounds.weighted_work(work, w).sum()) for w in weights))
+        window = max(window, _window(work, least_head, least_tail, weights))
+    if not instance.n_resources:
+        crowd = _crowd(instance.comp.min(axis=1), least_head, least_tail, instance.n_processors)
     return LowerBounds(instance.cp_min, load, path, max(load, window), crowd)
 
 
@@ -75,29 +80,29 @@ def heads(instance: Instance) -> Floats:
 def tails(instance: Instance) -> Floats:
     """``[n, p]`` lower bound on the time from the finish of task t on processor q to the end of the
     schedule; inf where ineligible."""
+    return bounds.heads(instance.backwards)
+
+
+def _works(instance: Instance) -> list[Floats]:
+    """``[n, p]`` how long each task keeps a processor busy: its time; with resources, for each of
+    them, the time in which the whole capacity would do its work."""
     g = instance.arrays
-    topo = np.ascontiguousarray(g.topo[::-1])
-    backwards = g._replace(  # the same problem with time running backwards
-        succ_ptr=g.pred_ptr,
-        succ_task=g.pred_task,
-        succ_data=g.pred_data,
-        pred_ptr=g.succ_ptr,
-        pred_task=g.succ_task,
-        pred_data=g.succ_data,
-        topo=topo,
-        topo_position=topo.shape[0] - 1 - g.topo_position,
-        latency=np.ascontiguousarray(g.latency.T),
-        inv_bandwidth=np.ascontiguousarray(g.inv_bandwidth.T),
-    )
-    return bounds.heads(backwards)
+    if not instance.n_resources:
+        return [instance.comp]
+    works = []
+    for r in range(instance.n_resources):
+        share = g.demand[:, r, None] / np.maximum(g.capacity[:, r], 1)
+        works.append(np.where(share > 0, instance.comp * np.where(share > 0, share, 1.0), 0.0))
+        works[-1][np.isinf(instance.comp)] = np.inf
+    return works
 
 
-def _weights(instance: Instance) -> list[Floats]:
+def _weights(comp: Floats) -> list[Floats]:
     """Weights of the processors to be tried: each processor alone on which some tasks have to run;
     all equal, which gives the mean load; and weights fitted to all tasks."""
-    comp, p = instance.comp, instance.n_processors
+    n, p = comp.shape
     bound_to_one = comp[np.count_nonzero(np.isfinite(comp), axis=1) == 1]
-    fitted = bounds.load_weights(comp, np.ones(instance.n_tasks, dtype=np.bool_))
+    fitted = bounds.load_weights(comp, np.ones(n, dtype=np.bool_))
     alone = np.eye(p)[np.unique(bound_to_one.argmin(axis=1))]
     return [*alone, np.full(p, 1.0 / p), fitted]
 

@@ -3,6 +3,7 @@
 from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import TOLERANCE, Schedule
@@ -16,7 +17,9 @@ class Link(NamedTuple):
     task: int
     waits_for: Literal["data", "processor", "nothing"]
     """What determines its start: the data of the task before it in the chain, the processor that
-    this task occupies, or nothing. Then it starts at time 0, or later than necessary."""
+    this task occupies, or nothing. Then it starts at time 0, or later than necessary. A processor
+    with resources is waited for where it has too little left of one: the task before it in the
+    chain is one that used it."""
 
 
 def critical_chain(schedule: Schedule, instance: Instance) -> list[Link]:
@@ -24,7 +27,8 @@ def critical_chain(schedule: Schedule, instance: Instance) -> list[Link]:
 
     The chain is followed backwards from the task that finishes last: to the task whose data
     arrives, or which leaves the processor, exactly when the task starts (within 1e-9 of the
-    makespan). Data is preferred to the processor, then the first edge or the lowest index.
+    makespan). Data is preferred to the processor, then the first edge or the lowest index. With
+    resources a task leaves the processor to another only if it used what the other lacked.
 
     Args:
         schedule: a valid, complete schedule.
@@ -61,7 +65,26 @@ def _blocker(
         if u not in seen and schedule.finish[u] + transfer >= start - slack:
             return u, "data"
     same = (schedule.processor == q) & (np.abs(schedule.finish - start) <= slack)
+    if instance.n_resources:
+        same &= _users_of_what_lacks(schedule, instance, task, slack)
     for u in np.flatnonzero(same).tolist():
         if u not in seen:
             return u, "processor"
     return -1, "nothing"
+
+
+def _users_of_what_lacks(
+    schedule: Schedule, instance: Instance, task: int, slack: float
+) -> npt.NDArray[np.bool_]:
+    """``[n]`` tasks that need a resource of which ``task`` would lack some just before its start.
+
+    None where all would suffice: then it could start earlier, or has duration 0 and needs nothing.
+    """
+    start, q = schedule.start[task], schedule.processor[task]
+    demand, capacity = instance.arrays.demand, instance.arrays.capacity[q]
+    running = (schedule.processor == q) & (schedule.start < start - slack)
+    running &= (schedule.finish >= start - slack) & (schedule.finish - schedule.start > slack)
+    lacks = demand[running].sum(axis=0) + demand[task] > capacity
+    if schedule.finish[task] - start <= slack:
+        lacks[:] = False
+    return (demand[:, lacks] > 0).any(axis=1) & (schedule.finish - schedule.start > slack)

@@ -2,7 +2,8 @@
 
 A schedule is executed with the same processors and the same order on each of them. Only the times
 change: a task starts when its inputs have arrived and the task before it on its processor has
-finished (right shift; the semi-active schedule of those decisions). Communication takes the times
+finished (right shift; the semi-active schedule of those decisions). With resources, tasks start in
+the planned order on each processor, each as soon as it fits. Communication takes the times
 of the instance. The samples depend on the seed and the task alone (common random numbers), so that
 schedules are compared under the same noise.
 """
@@ -15,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dagsched_env.kernels.arrays import Floats, Ints
-from dagsched_env.kernels.schedules import execution
+from dagsched_env.kernels.schedules import decoding, execution
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
@@ -138,6 +139,8 @@ def execute(schedule: Schedule, instance: Instance, factors: npt.ArrayLike) -> F
         i, t = bad[0].tolist()
         raise DAGSchedError(f"factors[{i}, {t}] is {rows[i, t]}: factors are finite and >= 0")
     sequence = _sequence(schedule, instance)
+    if instance.n_resources:
+        return _execute_sharing(instance, sequence, schedule.processor, rows)
     return execution.execute(instance.arrays, sequence, schedule.processor, rows)
 
 
@@ -170,15 +173,26 @@ def _check_sampling(samples: int, seed: int) -> None:
         raise DAGSchedError(f"seed={seed} is not at least 0")
 
 
+def _execute_sharing(instance: Instance, sequence: Ints, processor: Ints, factors: Floats) -> Floats:
+    """As ``execution.execute``, with resources."""
+    makespans = np.zeros(len(factors))
+    for i, factor in enumerate(factors):
+        comp = np.where(np.isfinite(instance.comp), instance.comp, 0.0) * factor[:, None]
+        comp.flags.writeable = False
+        run = instance.arrays._replace(comp=comp)
+        makespans[i] = decoding.decode(run, sequence, processor, False)[2].max()
+    return makespans
+
+
 def _sequence(schedule: Schedule, instance: Instance) -> Ints:
     """``[n]`` a topological order in which the tasks of each processor are in order of time.
 
-    Of the tasks whose predecessors are already in the order, the one with the earliest midpoint is
-    next. The midpoints of its ancestors are not later, so this is the order of time. Only where
+    Of the tasks whose predecessors are already in the order, the one with the earliest midpoint,
+    with resources the earliest start, is next. Those of its ancestors are not later, so this is the order of time. Only where
     rounding errors of the schedule contradict an edge, the edge decides.
     """
     arrays = instance.arrays
-    key = (0.5 * schedule.start + 0.5 * schedule.finish).tolist()
+    key = schedule.sequence_key(instance).tolist()
     position = arrays.topo_position.tolist()
     missing = np.diff(arrays.pred_ptr).tolist()
     heap = [(key[t], position[t], t) for t in range(instance.n_tasks) if missing[t] == 0]

@@ -155,6 +155,23 @@ class Instance:
         return max(self.cp_min, float(bounds.load_bound(self.arrays)))
 
     @cached_property
+    def backwards(self) -> InstanceArrays:
+        """``arrays`` of the same problem with time running backwards."""
+        g = self.arrays
+        return g._replace(
+            succ_ptr=g.pred_ptr,
+            succ_task=g.pred_task,
+            succ_data=g.pred_data,
+            pred_ptr=g.succ_ptr,
+            pred_task=g.succ_task,
+            pred_data=g.succ_data,
+            topo=_frozen(g.topo[::-1]),
+            topo_position=_frozen(self.n_tasks - 1 - g.topo_position),
+            latency=_frozen(g.latency.T),
+            inv_bandwidth=_frozen(g.inv_bandwidth.T),
+        )
+
+    @cached_property
     def rank_u(self) -> Floats:
         """``[n]`` upward rank of HEFT (time)."""
         return _frozen(ranks.rank_u(self.arrays))
@@ -443,7 +460,7 @@ class Instance:
             mean_link=np.asarray(link, dtype=np.float64),
             mean_comp=mean_comp,
             min_comp=self.comp.min(axis=1),
-            demand=self._units[0],
+            demand=self._units[0] if self.n_resources else np.zeros((n, 0), dtype=np.bool_),
             capacity=self._units[1],
         )
         return InstanceArrays(*(_frozen(array) for array in arrays))

@@ -104,9 +104,10 @@ class Schedule:
         return self.makespan / instance.time_scale
 
     def speedup(self, instance: Instance) -> float:
-        """Sequential time on the best single processor / makespan.
+        """Time of all tasks one after the other on the best single processor / makespan.
 
-        Where no processor can run all tasks, every task counts with its minimum cost.
+        Where no processor can run all tasks, every task counts with its minimum cost. With
+        resources tasks on a processor overlap, and it may exceed the number of processors.
         """
         expect("instance", instance, Instance, "schedule.speedup(instance)")
         sequential = float(instance.comp.sum(axis=0).min())
@@ -115,9 +116,26 @@ class Schedule:
         return sequential / self.makespan if self.makespan > 0 else 1.0
 
     def efficiency(self, instance: Instance) -> float:
-        """Speedup / number of processors."""
+        """Speedup / number of processors; with resources, the share of them that is in use.
+
+        This is the mean over time, from 0 to the makespan, of what the tasks use of a resource
+        on all processors together / its capacity on all of them; of several resources, that of
+        which the largest share is used. It is at most 1, and 0 for a resource without limit.
+        """
         expect("instance", instance, Instance, "schedule.efficiency(instance)")
+        if instance.n_resources:
+            return self._share_in_use(instance)
         return self.speedup(instance) / instance.n_processors
+
+    def _share_in_use(self, instance: Instance) -> float:
+        """The largest share of a resource that is in use, in [0, 1]; 1 at a makespan of 0."""
+        if self.makespan <= 0:
+            return 1.0
+        with np.errstate(over="ignore"):  # a sum beyond float64 is no limit
+            capacity = instance.capacities.sum(axis=0)
+        needs = np.zeros_like(instance.demands)
+        np.divide(instance.demands, capacity, out=needs, where=capacity > 0)
+        return float((((self.finish - self.start) / self.makespan) @ needs).max())
 
     # -- validity --------------------------------------------------------------------------------
 
@@ -170,9 +188,7 @@ class Schedule:
     def _check_overlaps(self, instance: Instance, slack: float) -> None:
         for q in range(instance.n_processors):
             tasks = np.flatnonzero(self.processor == q)
-            # By midpoint: a task of duration 0 may start a rounding error after its successor.
-            middle = 0.5 * self.start[tasks] + 0.5 * self.finish[tasks]
-            tasks = tasks[np.argsort(middle, kind="stable")]
+            tasks = tasks[np.argsort(self.sequence_key(instance)[tasks], kind="stable")]
             for a, b in itertools.pairwise(tasks.tolist()):
                 if self.start[b] < self.finish[a] - slack:
                     raise InvalidScheduleError(
@@ -220,6 +236,14 @@ class Schedule:
                 f"task {_task(target[e], instance)} starts at {self.start[target[e]]}, before the "
                 f"data of task {_task(source[e], instance)} arrives at {arrival[e]} (edge {e})"
             )
+
+    def sequence_key(self, instance: Instance) -> npt.NDArray[np.float64]:
+        """``[n]`` times by which the tasks of each processor are in order.
+
+        Midpoints, because a task of duration 0 may start a rounding error after its successor; with
+        resources, starts, because tasks overlap.
+        """
+        return self.start if instance.n_resources else 0.5 * self.start + 0.5 * self.finish
 
     # -- conversions -----------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dagsched_env.kernels.arrays import Ints
+from dagsched_env.kernels.lists.placements import allocate_placements
 from dagsched_env.kernels.schedules import decoding
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
@@ -23,6 +24,9 @@ DECODINGS = 20_000
 
 MOVES = 200_000
 """Default limit of a search that judges moves without decoding; it takes about as long."""
+
+MOVES_PER_DECODING = MOVES // DECODINGS
+"""They take about as long."""
 
 STEPS = 100
 """Least number of looks at the progress during a limit of evaluations."""
@@ -121,6 +125,7 @@ class Incumbent:
         self.insertion = insertion
         self._algorithm = algorithm
         self._trace = trace
+        self._placements = allocate_placements(*instance.shape) if instance.n_resources else None
         known = [heft(instance), peft(instance)] if lists else []
         if start is not None:
             if lists:
@@ -140,8 +145,11 @@ class Incumbent:
         """Decode a topological ``order[n]`` on ``processor[n]``; True if it is the best so far.
 
         The decoding is repeated in the order of execution as long as it shortens the schedule,
-        because filled gaps may make room for more tasks.
+        because filled gaps may make room for more tasks. With resources it is justified to both
+        sides first.
         """
+        if self._placements is not None and self.insertion:
+            order = self._justified(order, processor)
         improved = False
         while True:
             arrays = decoding.decode(self.instance.arrays, order, processor, self.insertion)
@@ -154,6 +162,17 @@ class Incumbent:
                 found = (self.budget.elapsed_s, self.budget.evaluations, self.makespan)
                 self._trace.append(Improvement(*found))
             order = execution_order(self.instance, schedule)
+
+    def _justified(self, order: Ints, processor: Ints) -> Ints:
+        """The order after double justification, as long as it shortens the schedule."""
+        g, s = self.instance.arrays, self._placements
+        makespan, justified = decoding.decode_into(g, s, order, processor, True), order.copy()
+        while True:
+            shorter = decoding.justify(g, self.instance.backwards, s, justified, processor)
+            order = justified.copy()
+            if not shorter < makespan:
+                return order
+            makespan = shorter
 
 
 def execution_order(instance: Instance, schedule: Schedule) -> Ints:

@@ -123,6 +123,7 @@ class Evolution:
         incumbent = self._incumbent
         crossover.breed(
             incumbent.instance.arrays,
+            incumbent.instance.backwards,
             self._choices,
             adults,
             self._next_mother,

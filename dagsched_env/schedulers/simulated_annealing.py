@@ -5,19 +5,21 @@ Source: Kirkpatrick, Gelatt, Vecchi 1983, Science 220(4598). The moves are those
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from dagsched_env.kernels.arrays import Ints
+from dagsched_env.kernels.arrays import Floats, Ints
 from dagsched_env.kernels.graph import eligibility
-from dagsched_env.kernels.moves import clusters, metropolis, pairs, solution
+from dagsched_env.kernels.lists.placements import allocate_placements
+from dagsched_env.kernels.moves import clusters, decoded, metropolis, pairs, solution
 from dagsched_env.kernels.moves.metropolis import MoveRules
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.anytime import (
     MOVES,
+    MOVES_PER_DECODING,
     Budget,
     Improvement,
     Incumbent,
@@ -58,7 +60,7 @@ class Chain:
     """Metropolis moves that begin with the incumbent and improve it.
 
     It is offered better schedules every now and then; after the last chunk ``hand_over`` offers
-    the last one.
+    the last one. With resources a move is judged by decoding the schedule: ``_ByDecoding``.
 
     Args:
         incumbent: the best schedule so far; the moves are counted in its budget.
@@ -72,35 +74,34 @@ class Chain:
         rng: np.random.Generator,
         rules: MoveRules = SINGLE_TASKS,
     ) -> None:
-        arrays = incumbent.instance.arrays
-        n = incumbent.instance.n_tasks
+        instance = incumbent.instance
+        n = instance.n_tasks
         self._incumbent = incumbent
         self._rng = rng
-        self._rules = rules
         size = UNIFORMS_TIMES_TASKS // n
         self._uniforms = np.empty(min(max(size, FEWEST_UNIFORMS), MOST_UNIFORMS))
-        self._eligibility = eligibility.eligibility(arrays)
-        self._places = pairs.pair_places(n)
-        self._cluster = clusters.cluster(*incumbent.instance.comp.shape)
         self._best = np.empty(1)
         self._best_order = np.empty(n, dtype=np.int64)
         self._best_processor = np.empty(n, dtype=np.int64)
+        by = _ByDecoding if instance.n_resources else _ByPaths
+        self._moves: _Moves = by(
+            instance, rules, self._best, self._best_order, self._best_processor
+        )
         self._unoffered = False
         self._offered_at = 0
         schedule = incumbent.schedule
-        self.restart(execution_order(incumbent.instance, schedule), schedule.processor)
+        self.restart(execution_order(instance, schedule), schedule.processor)
 
     @property
     def makespan(self) -> float:
-        """The least makespan since the last restart, decoded without insertion (time)."""
+        """The least makespan since the last restart (time); without resources, of a decoding
+        without insertion."""
         return float(self._best[0])
 
     def restart(self, order: Ints, processor: Ints) -> None:
         """Hand over, and continue from a topological ``order[n]`` on ``processor[n]``."""
         self.hand_over()
-        arrays = self._incumbent.instance.arrays
-        self._solution = solution.solution(arrays, order, processor)
-        self._best[0] = solution.makespan(arrays, self._solution)
+        self._best[0] = self._moves.begin(order, processor)
 
     def advance(self, temperature: float) -> bool:
         """Make a chunk of moves at a temperature (time).
@@ -110,20 +111,8 @@ class Chain:
         before = self.makespan
         self._rng.random(out=self._uniforms)
         budget = self._incumbent.budget
-        budget.evaluations += metropolis.metropolis(
-            self._incumbent.instance.arrays,
-            self._eligibility,
-            self._solution,
-            self._places,
-            self._cluster,
-            self._rules,
-            temperature,
-            budget.grant(self._uniforms.shape[0]),
-            self._uniforms,
-            self._best,
-            self._best_order,
-            self._best_processor,
-        )
+        limit = budget.grant(self._uniforms.shape[0])
+        budget.evaluations += self._moves.make(temperature, limit, self._uniforms)
         improved = self.makespan < before
         self._unoffered |= improved
         if budget.evaluations - self._offered_at >= MOVES_PER_OFFER * self._best_order.shape[0]:
@@ -136,6 +125,102 @@ class Chain:
             self._unoffered = False
             self._offered_at = self._incumbent.budget.evaluations
             self._incumbent.offer(self._best_order, self._best_processor)
+
+
+class _Moves(Protocol):
+    """A complete schedule and moves in it, which record the best one in the arrays given."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        rules: MoveRules,
+        best: Floats,
+        best_order: Ints,
+        best_processor: Ints,
+    ) -> None: ...
+
+    def begin(self, order: Ints, processor: Ints) -> float:
+        """Set the schedule; its makespan (time)."""
+
+    def make(self, temperature: float, limit: int, uniforms: Floats) -> int:
+        """Make up to ``limit`` moves; what they count in a budget."""
+
+
+class _ByPaths:
+    """Moves judged by heads and tails: ``kernels.moves.metropolis``."""
+
+    def __init__(self, instance: Instance, rules: MoveRules, *best: Any) -> None:
+        self._arrays = instance.arrays
+        self._eligibility = eligibility.eligibility(instance.arrays)
+        self._places = pairs.pair_places(instance.n_tasks)
+        self._cluster = clusters.cluster(*instance.comp.shape)
+        self._rules = rules
+        self._best = best
+
+    def begin(self, order: Ints, processor: Ints) -> float:
+        """As of ``_Moves``."""
+        self._solution = solution.solution(self._arrays, order, processor)
+        return float(solution.makespan(self._arrays, self._solution))
+
+    def make(self, temperature: float, limit: int, uniforms: Floats) -> int:
+        """As of ``_Moves``."""
+        return metropolis.metropolis(
+            self._arrays,
+            self._eligibility,
+            self._solution,
+            self._places,
+            self._cluster,
+            self._rules,
+            temperature,
+            limit,
+            uniforms,
+            *self._best,
+        )
+
+
+class _ByDecoding:
+    """Moves judged by decoding: ``kernels.moves.decoded``; of the rules only ``cost_bias`` counts.
+
+    A decoding counts as the moves by paths that take about as long.
+    """
+
+    def __init__(self, instance: Instance, rules: MoveRules, *best: Any) -> None:
+        g = instance.arrays
+        self._arrays = g
+        self._eligibility = eligibility.eligibility(g)
+        self._cost_bias = rules.cost_bias
+        self._best = best
+        n = instance.n_tasks
+        self._state = decoded.Decoded(
+            np.empty(n, dtype=np.int64),
+            np.empty(n, dtype=np.int64),
+            np.empty(1),
+            decoded.least_behind(g),
+            np.empty(n, dtype=np.int64),
+            allocate_placements(*instance.shape),
+        )
+
+    def begin(self, order: Ints, processor: Ints) -> float:
+        """As of ``_Moves``."""
+        state = self._state
+        state.order[:] = state.trial_order[:] = order
+        state.processor[:] = processor
+        state.makespan[0] = decoded.decode_below(self._arrays, state, math.inf)
+        return float(state.makespan[0])
+
+    def make(self, temperature: float, limit: int, uniforms: Floats) -> int:
+        """As of ``_Moves``."""
+        decodings = decoded.metropolis_by_decoding(
+            self._arrays,
+            self._eligibility,
+            self._state,
+            self._cost_bias,
+            temperature,
+            max(limit // MOVES_PER_DECODING, 1),
+            uniforms,
+            *self._best,
+        )
+        return MOVES_PER_DECODING * decodings
 
 
 def annealing(
@@ -160,7 +245,8 @@ def annealing(
     A move puts a task at another place of the order, between its predecessors and its successors,
     and in most cases on another processor. Moves that lengthen the schedule become less and less
     likely, because the temperature falls geometrically over the budget; by the clock if there is a
-    ``budget_s``. The search ends early when a schedule reaches a lower bound.
+    ``budget_s``. With resources each move is judged by decoding with insertion, which counts as ten
+    moves, and of the settings of moves only ``cost_bias`` has a meaning. The search ends early when a schedule reaches a lower bound.
 
     By default moves are drawn and judged as in the textbook. These settings find shorter schedules
     in the same time: a ``cost_bias`` of 4 on unrelated processors, a ``pair_share`` of 0.2 and a

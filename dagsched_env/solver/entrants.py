@@ -12,7 +12,13 @@ import numpy as np
 
 from dagsched_env.kernels.moves.metropolis import MoveRules
 from dagsched_env.problem.schedule import Schedule
-from dagsched_env.schedulers.anytime import DECODINGS, MOVES, Budget, Incumbent, execution_order
+from dagsched_env.schedulers.anytime import (
+    DECODINGS,
+    MOVES_PER_DECODING,
+    Budget,
+    Incumbent,
+    execution_order,
+)
 from dagsched_env.schedulers.genetic import Evolution
 from dagsched_env.schedulers.noisy_heft import draw_list
 from dagsched_env.schedulers.simulated_annealing import Chain, Cooling
@@ -23,8 +29,6 @@ PATIENCE = 20
 """Moves per task without an improvement after which a descent ends."""
 CHAINS_DRAWN = 5
 """Of that many schedules with whole chains on one processor a descent begins with the shortest."""
-MOVES_PER_DECODING = MOVES // DECODINGS
-"""They take about as long."""
 UNLIMITED = 2**40
 
 

@@ -24,7 +24,14 @@ from dagsched_env.sources import specs
 
 MARKER = re.compile(r"^\{\{ (\w+) \}\}$", re.MULTILINE)
 
-SHAPES = {"task": "[N]", "processor": "[P]", "pair": "[N·P]", "edge": "[M]"}
+SHAPES = {
+    "task": "[N]",
+    "processor": "[P]",
+    "pair": "[N·P]",
+    "demand": "[N·K]",
+    "capacity": "[P·K]",
+    "edge": "[M]",
+}
 RANGES = {
     "CP_MIN": "time\u00a0/\u00a0CP_MIN",
     "ratio": "ratio",

@@ -266,7 +266,6 @@ def _lane(lanes: PolicyWorkspace, i: int) -> PolicyWorkspace:
             slot_finish=s.slot_finish[i],
             slot_load=s.slot_load[i],
             slot_count=s.slot_count[i],
-            latest_start=s.latest_start[i],
             missing=s.missing[i],
             ready=s.ready[i],
             ready_index=s.ready_index[i],

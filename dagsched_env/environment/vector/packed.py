@@ -42,9 +42,9 @@ class Blocks:
         self._order = tuple(parts)
         # Floats in the order of the table, so that both kinds have the same blocks for the kernel.
         names = [WHOLE] if self._is_flat else [feature.name for feature in FEATURES]
-        stored = {name: parts[name] for name in names if name != "action_mask"}
+        stored = {name: parts[name] for name in names if name in parts and name != "action_mask"}
         self._places = [_places(stored, dtype) for dtype in (np.float32, np.int64, np.int8)]
-        self.layout = layout(padding.tasks, padding.processors)
+        self.layout = layout(padding.tasks, padding.processors, padding.resources)
 
     def allocate(self, rows: int) -> Frames:
         """Zeros for so many observations; memory is used only where they are written."""
@@ -190,6 +190,6 @@ def _allocate_problems(rows: int, padding: Padding) -> InstanceArrays:
         mean_link=floats(2),
         mean_comp=floats(n),
         min_comp=floats(n),
-        demand=ints(n, k),
+        demand=ints(n, k) if k else np.zeros((rows, n, 0), dtype=np.bool_),
         capacity=ints(p, k),
     )

@@ -52,7 +52,6 @@ class StateBatch:
             slot_count=np.zeros((size, p), dtype=np.int64),
             slot_load=np.zeros((size, p, slots(n, k), k), dtype=np.int64),
             slot_times=np.zeros((size, 2, p, slots(n, k)), dtype=np.float64),
-            latest_start=np.zeros((size, p), dtype=np.float64),
             ints=np.zeros((size, 5, n), dtype=np.int64),
             floats=np.zeros((size, 3, n), dtype=np.float64),
             touched=np.zeros(n, dtype=np.bool_),

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.graph.communication import communication
+from dagsched_env.kernels.graph.resources import has_resources
 from dagsched_env.kernels.jit import borrowing, kernel
 
 MAX_THRESHOLDS = 64
@@ -40,7 +41,13 @@ def critical_path_bound(g: InstanceArrays) -> float:
 
 @kernel
 def load_bound(g: InstanceArrays) -> float:
-    """Total minimum work spread evenly over the processors."""
+    """Total minimum work spread evenly over the processors.
+
+    With resources, the work is demand × time and is spread over the capacities; of all resources
+    the largest bound counts.
+    """
+    if has_resources(g):
+        return _energy_bound(g)
     total = 0.0
     for t in range(g.min_comp.shape[0]):
         total += g.min_comp[t]
@@ -48,11 +55,25 @@ def load_bound(g: InstanceArrays) -> float:
 
 
 @kernel
+def _energy_bound(g: InstanceArrays) -> float:
+    largest = 0.0
+    for r in range(g.demand.shape[1]):
+        energy, capacity = 0.0, 0
+        for t in range(g.demand.shape[0]):
+            energy += g.min_comp[t] * g.demand[t, r]
+        for q in range(g.capacity.shape[0]):
+            capacity += g.capacity[q, r]
+        if energy > 0.0:
+            largest = max(largest, energy / capacity)
+    return largest
+
+
+@kernel
 def heads(g: InstanceArrays) -> Floats:
     """``[n, p]`` lower bound on the start of task t on processor q; inf where it is not eligible.
 
-    Each predecessor runs either on q itself, where predecessors run one after the other, or on
-    another processor: the one from which its data arrives first, transfer included. Task t waits
+    Each predecessor runs either on q itself, where predecessors run one after the other (with
+    resources, all at the same time), or on another processor: the one from which its data arrives first, transfer included. Task t waits
     for the best combination of these choices over all its predecessors (the idea of Jung,
     Kirousis, Spirakis 1993, "Lower bounds and efficient algorithms for multiprocessor scheduling
     of directed acyclic graphs with communication delays", without duplicates of tasks).
@@ -83,7 +104,7 @@ def heads(g: InstanceArrays) -> Floats:
                             comm = communication(g, g.pred_data[e], a, q)
                             arrival = min(arrival, head[u, a] + g.comp[u, a] + comm)
                 remote[e - first] = arrival
-            head[t, q] = _earliest_join(release, cost, remote)
+            head[t, q] = _earliest_join(release, cost, remote, has_resources(g))
             finish = head[t, q] + g.comp[t, q]
             if finish < earliest[t]:
                 earliest[t], second[t], fastest[t] = finish, earliest[t], q
@@ -107,10 +128,11 @@ def _links_alike(g: InstanceArrays) -> bool:
 
 
 @kernel
-def _earliest_join(release: Floats, cost: Floats, remote: Floats) -> float:
+def _earliest_join(release: Floats, cost: Floats, remote: Floats, overlap: bool) -> float:
     """Earliest time at which all inputs are on one processor, produced there or sent by ``remote``.
 
-    Inputs that are produced there start after their ``release``, one at a time. In the best choice
+    Inputs that are produced there start after their ``release``, one at a time unless they may
+    ``overlap``. In the best choice
     they are the k inputs of the largest ``remote``. With a larger k their work ends later and the
     last transfer arrives earlier, so k is found by bisection.
     """
@@ -128,11 +150,11 @@ def _earliest_join(release: Floats, cost: Floats, remote: Floats) -> float:
     low, high = 0, count  # the smallest k whose local work ends last
     while low < high:
         k = (low + high) // 2
-        if _local_end(release, cost, by_release, place, k) >= remote[by_remote[k]]:
+        if _local_end(release, cost, by_release, place, k, overlap) >= remote[by_remote[k]]:
             high = k
         else:
             low = k + 1
-    join = _local_end(release, cost, by_release, place, low)
+    join = _local_end(release, cost, by_release, place, low, overlap)
     if low > 0:
         join = min(join, remote[by_remote[low - 1]])
     return join
@@ -154,12 +176,14 @@ def _ascending(key: Floats) -> Ints:
 
 
 @borrowing
-def _local_end(release: Floats, cost: Floats, by_release: Ints, place: Ints, k: int) -> float:
+def _local_end(
+    release: Floats, cost: Floats, by_release: Ints, place: Ints, k: int, overlap: bool
+) -> float:
     """When one processor has run the inputs of ``place`` < k in the order of their release."""
     end = 0.0
     for i in by_release:
         if place[i] < k:
-            end = max(end, release[i]) + cost[i]
+            end = max(end, release[i] + cost[i]) if overlap else max(end, release[i]) + cost[i]
     return end
 
 

@@ -5,9 +5,11 @@ import numpy as np
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.graph.communication import communication
 from dagsched_env.kernels.graph.ranks import order_by_rank
+from dagsched_env.kernels.graph.resources import has_resources
 from dagsched_env.kernels.jit import kernel
 from dagsched_env.kernels.lists.fixed_order import schedule_with_costs_to_go
 from dagsched_env.kernels.lists.orders import ready_order
+from dagsched_env.kernels.schedules.decoding import arrival_time
 
 
 @kernel
@@ -90,7 +92,8 @@ def learn_urgency(
 
     Those that start as soon as the task before them on their processor ends, and lie on a path
     nearly as long as the makespan. Paths lead over edges and from each task to the next one on its
-    processor. It is the blame of squeaky wheel optimisation (Joslin, Clements 1999, J. Artificial
+    processor. With resources: those that start later than their inputs arrive, and over edges
+    alone. It is the blame of squeaky wheel optimisation (Joslin, Clements 1999, J. Artificial
     Intelligence Research 10).
 
     Args:
@@ -114,12 +117,17 @@ def learn_urgency(
             v = g.succ_task[e]
             sent = communication(g, g.succ_data[e], q, processor[v])
             behind = max(behind, sent + level[v])
-        level[t] = next_level[q] = g.comp[t, q] + behind
+        level[t] = g.comp[t, q] + behind
+        if not has_resources(g):
+            next_level[q] = level[t]
     last_finish = np.full(p, -1.0)
     for t in order:
         q = processor[t]
         urgency[t] *= decay
-        waits = start[t] == last_finish[q]
+        if has_resources(g):
+            waits = start[t] > arrival_time(g, processor, finish, t, q)
+        else:
+            waits = start[t] == last_finish[q]
         if waits and start[t] + level[t] > (1.0 - slack) * makespan:
             urgency[t] += step * makespan
         last_finish[q] = finish[t]

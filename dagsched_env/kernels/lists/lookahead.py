@@ -62,7 +62,7 @@ def _trial(
     arrival: Floats,
 ) -> float:
     """Latest finish of the ``children`` with ``task`` on ``q``; ``s`` is restored afterwards."""
-    gaps, starts = s.largest_gap.copy(), s.latest_start.copy()
+    gaps = s.largest_gap.copy()
     slots = np.empty(children.shape[0], dtype=np.int64)
     slot = put(g, s, task, q, ready, insertion)
     latest = 0.0
@@ -72,7 +72,7 @@ def _trial(
     for i in range(children.shape[0] - 1, -1, -1):
         _take_back(g, s, children[i], slots[i])
     _take_back(g, s, task, slot)
-    s.largest_gap[:], s.latest_start[:] = gaps, starts
+    s.largest_gap[:] = gaps
     return latest
 
 

@@ -19,7 +19,6 @@ def allocate_placements(n: int, p: int, k: int) -> Placements:
         np.empty((p, width), dtype=np.float64),
         np.empty((p, width, k), dtype=np.int64),
         np.zeros(p, dtype=np.int64),
-        np.zeros(p, dtype=np.float64),
         np.full(p, 0.0 if k == 0 else np.inf),
     )
 
@@ -35,9 +34,9 @@ def empty_placements(g: InstanceArrays) -> Placements:
 
 @borrowing
 def clear_placements(s: Placements) -> None:
-    """Make them an empty schedule; what is left of tasks has to be overwritten."""
+    """Make them an empty schedule; starts and finishes stay, of no meaning."""
+    s.processor[:] = UNSCHEDULED
     s.slot_count[:] = 0
-    s.latest_start[:] = 0.0
     s.largest_gap[:] = 0.0 if s.slot_load.shape[2] == 0 else np.inf
 
 
@@ -63,9 +62,7 @@ def arrival_times(g: InstanceArrays, s: Placements, task: int, out: Floats) -> N
 
 
 @borrowing
-def put(
-    g: InstanceArrays, s: Placements, task: int, q: int, ready: float, insertion: bool
-) -> int:
+def put(g: InstanceArrays, s: Placements, task: int, q: int, ready: float, insertion: bool) -> int:
     """Place a task at its earliest start on a processor.
 
     Args:

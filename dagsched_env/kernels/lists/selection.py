@@ -10,7 +10,7 @@ import numpy as np
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints, Placements
 from dagsched_env.kernels.graph.ranks import RANK_TOLERANCE
-from dagsched_env.kernels.jit import borrowing, kernel
+from dagsched_env.kernels.jit import borrowing, embedded, kernel
 from dagsched_env.kernels.lists.placements import arrival_times, empty_placements, put
 from dagsched_env.kernels.state.timeline import earliest_slot
 
@@ -69,7 +69,7 @@ def schedule_by_selection(
     return s.processor, s.start, s.finish
 
 
-@borrowing
+@embedded
 def _prefer(g: InstanceArrays, ready: ReadySet, wish: Preferences, t: int, by_start: bool) -> None:
     """Find the best processor of ``t`` by start or finish time."""
     chosen, best, second = -1, np.inf, np.inf
@@ -247,7 +247,7 @@ def _take(
                 _renew(g, s, ready, successor, w, insertion)
 
 
-@borrowing
+@embedded
 def _renew(
     g: InstanceArrays, s: Placements, ready: ReadySet, t: int, q: int, insertion: bool
 ) -> None:

@@ -11,8 +11,9 @@ import numpy as np
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints, Placements
 from dagsched_env.kernels.graph.eligibility import Eligibility
+from dagsched_env.kernels.graph.resources import has_resources
 from dagsched_env.kernels.jit import borrowing, kernel
-from dagsched_env.kernels.schedules.decoding import decode_into
+from dagsched_env.kernels.schedules.decoding import decode_into, justify
 
 MUTATIONS = 4
 """Largest number of mutated tasks of a child; each has the probability ``MUTATION_RATE``."""
@@ -36,6 +37,7 @@ class Population(NamedTuple):
 @kernel
 def breed(
     g: InstanceArrays,
+    back: InstanceArrays,
     c: Eligibility,
     population: Population,
     first: int,
@@ -46,10 +48,12 @@ def breed(
     """Make children and replace mothers by them.
 
     The individuals from ``first`` on, cyclically, are the mothers; a tournament selects the father.
-    A child replaces its mother unless its makespan is longer, so the population keeps its variety
+    With resources a child is justified to both sides. A child replaces its mother unless its
+    makespan is longer, so the population keeps its variety
     (Mahfoud 1995, "Niching methods for genetic algorithms": deterministic crowding).
 
     Args:
+        back: the problem with time running backwards.
         c: its eligible processors.
         population: changed.
         first: index of the first mother.
@@ -70,6 +74,8 @@ def breed(
             if u[at] < MUTATION_RATE:
                 mutate(g, c, order, processor, u[at + 1 : at + 4])
         makespan = decode_into(g, scratch, order, processor, insertion)
+        if has_resources(g) and insertion:
+            makespan = justify(g, back, scratch, order, processor)
         if makespan <= population.makespan[mother]:
             population.order[mother] = order
             population.processor[mother] = processor
@@ -123,12 +129,25 @@ def mutate(
     if uniforms[1] < 0.5:
         processor[t] = c.eligible[t, int(uniforms[2] * c.n_eligible[t])]
         return
-    first, last = at, at
+    first, last = open_places(g, order, at)
+    shift(order, at, first + int(uniforms[2] * (last - first + 1)))
+
+
+@borrowing
+def open_places(g: InstanceArrays, order: Ints, at: int) -> tuple[int, int]:
+    """The first and the last position to which the task at a position could move alone."""
+    t, first, last = order[at], at, at
     while first > 0 and not _is_edge(g, order[first - 1], t):
         first -= 1
-    while last < n - 1 and not _is_edge(g, t, order[last + 1]):
+    while last < order.shape[0] - 1 and not _is_edge(g, t, order[last + 1]):
         last += 1
-    target = first + int(uniforms[2] * (last - first + 1))
+    return first, last
+
+
+@borrowing
+def shift(order: Ints, at: int, target: int) -> None:
+    """Move the task at a position to another one; those in between move by one."""
+    t = order[at]
     step = 1 if target > at else -1
     while at != target:
         order[at] = order[at + step]

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dagsched_env.kernels.arrays import N_READY, Floats, InstanceArrays, Ints, StateArrays
-from dagsched_env.kernels.jit import borrowing
+from dagsched_env.kernels.graph.resources import has_resources
+from dagsched_env.kernels.jit import borrowing, embedded
 from dagsched_env.kernels.state.completion import best_processor
 from dagsched_env.kernels.state.features import (
     COMPLETED,
@@ -26,6 +27,7 @@ from dagsched_env.kernels.state.features import (
     WAITING,
     Layout,
     available,
+    describe_load,
     placement,
 )
 from dagsched_env.kernels.state.transitions import place, reset
@@ -61,7 +63,6 @@ class Batch(NamedTuple):
     slot_count: Ints  # [B, P]
     slot_load: Ints  # [B, P, W, K]
     slot_times: Floats  # [B, 2, P, W] slot_start, slot_finish; W = slots(N, K)
-    latest_start: Floats  # [B, P]
     ints: Ints  # [B, 5, N] processor, sequence, missing, ready, ready_index
     floats: Floats  # [B, 3, N] start, finish, bound
     touched: Bools  # [N] work space
@@ -121,14 +122,14 @@ def advance(
             )
 
 
-@borrowing
+@embedded
 def _copy(source: npt.NDArray[Any], target: npt.NDArray[Any]) -> None:
     """``target[:] = source`` without the allocation that numba makes for it."""
     for k in range(source.shape[0]):
         target[k] = source[k]
 
 
-@borrowing
+@embedded
 def _problem(packed: PackedArrays, row: int) -> InstanceArrays:
     a = packed.problems
     n, m = packed.sizes[row, 0], packed.sizes[row, 2]
@@ -152,7 +153,7 @@ def _problem(packed: PackedArrays, row: int) -> InstanceArrays:
     )
 
 
-@borrowing
+@embedded
 def _state(batch: Batch, i: int, n: int) -> StateArrays:
     ints, floats = batch.ints[i], batch.floats[i]
     return StateArrays(
@@ -164,7 +165,6 @@ def _state(batch: Batch, i: int, n: int) -> StateArrays:
         slot_finish=batch.slot_times[i, 1],
         slot_load=batch.slot_load[i],
         slot_count=batch.slot_count[i],
-        latest_start=batch.latest_start[i],
         missing=ints[2, :n],
         ready=ints[3, :n],
         ready_index=ints[4, :n],
@@ -175,7 +175,7 @@ def _state(batch: Batch, i: int, n: int) -> StateArrays:
     )
 
 
-@borrowing
+@embedded
 def _show_placement(
     g: InstanceArrays,
     s: StateArrays,
@@ -201,6 +201,9 @@ def _show_placement(
     for t in range(n):
         status[EARLIEST_FINISH, t] = min(s.bound[t] / scale, limit)
     floats[layout.processors + q] = min(available(s, q) / scale, limit)
+    if has_resources(g):
+        loads = floats[layout.loads : layout.loads + 2 * width * layout.resources]
+        describe_load(g, s, q, scale, limit, loads.reshape(2, width, layout.resources))
     pairs[PLACED, task, q] = 1.0
     for w in range(p):
         legal[task, w] = False

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dagsched_env.kernels.arrays import N_READY, UNSCHEDULED, InstanceArrays, StateArrays
-from dagsched_env.kernels.jit import borrowing
+from dagsched_env.kernels.graph.resources import has_resources
+from dagsched_env.kernels.jit import borrowing, embedded
 from dagsched_env.kernels.state.masks import legal_pairs
 from dagsched_env.kernels.state.timeline import data_ready_time, earliest_slot
 from dagsched_env.kernels.state.transitions import place
@@ -21,6 +22,7 @@ NO_ACTION = -1
 # Rows of the dynamic features, in the order of the table in ``dagsched_env.environment.features``.
 WAITING, READY, COMPLETED, EARLIEST_FINISH = range(4)  # of a task
 PLACED, EST, EFT, GAP = range(4)  # of a pair
+LOAD, FREE = range(2)  # of a processor and a resource
 
 
 class Layout(NamedTuple):
@@ -29,8 +31,10 @@ class Layout(NamedTuple):
     tasks: int  # first entry of the block [4, N] of ``dynamic_features``
     processors: int  # [1, P]
     pairs: int  # [4, N, P]
+    loads: int  # [2, P, K]
     max_tasks: int  # N
     max_processors: int  # P
+    resources: int  # K
 
 
 @borrowing
@@ -43,6 +47,7 @@ def dynamic_features(
     tasks: npt.NDArray[np.float32],
     processors: npt.NDArray[np.float32],
     pairs: npt.NDArray[np.float32],
+    loads: npt.NDArray[np.float32],
 ) -> None:
     """Write the features that change from step to step into zeroed, padded arrays.
 
@@ -53,6 +58,7 @@ def dynamic_features(
         tasks: ``[4, N]`` waiting for predecessors, ready, scheduled, earliest finish.
         processors: ``[1, P]`` finish of the last task.
         pairs: ``[4, N, P]`` placed, EST, EFT, gap.
+        loads: ``[2, P, K]`` load, free.
 
     ``N ≥ n`` and ``P ≥ p``; the padding is left as it is.
     """
@@ -67,6 +73,8 @@ def dynamic_features(
         tasks[EARLIEST_FINISH, t] = min(bound[t] / scale, limit)
     for q in range(comp.shape[1]):
         processors[0, q] = min(available(s, q) / scale, limit)
+        if has_resources(g):
+            describe_load(g, s, q, scale, limit, loads)
     for i in range(n_ready):
         t = ready[i]
         for q in range(comp.shape[1]):
@@ -115,11 +123,12 @@ def observe(
     tasks = floats[at.tasks : at.tasks + 4 * size].reshape(4, size)
     processors = floats[at.processors : at.processors + width].reshape(1, width)
     pairs = floats[at.pairs : at.pairs + 4 * size * width].reshape(4, size, width)
-    dynamic_features(g, s, insertion, scale, limit, tasks, processors, pairs)
+    loads = floats[at.loads : at.loads + 2 * width * at.resources].reshape(2, width, at.resources)
+    dynamic_features(g, s, insertion, scale, limit, tasks, processors, pairs, loads)
     legal_pairs(g, s, legal)
 
 
-@borrowing
+@embedded
 def placement(
     g: InstanceArrays, s: StateArrays, t: int, q: int, insertion: bool
 ) -> tuple[float, float, float]:
@@ -139,8 +148,35 @@ def placement(
     return start, start + duration, start - before
 
 
-@borrowing
+@embedded
 def available(s: StateArrays, q: int) -> float:
     """Finish time of the last task on processor ``q``; 0 where there is none."""
     count, slot_finish = s.slot_count[q], s.slot_finish
     return slot_finish[q, count - 1] if count > 0 else 0.0
+
+
+@borrowing
+def describe_load(
+    g: InstanceArrays,
+    s: StateArrays,
+    q: int,
+    scale: float,
+    limit: float,
+    loads: npt.NDArray[np.float32],
+) -> None:
+    """Load and free share of each resource of a processor.
+
+    Args:
+        scale: > 0; times are divided by it.
+        limit: scaled times are cut off at it.
+        loads: ``[2, P, K]``; the entries of ``q`` are written.
+    """
+    end = available(s, q)
+    for r in range(g.capacity.shape[1]):
+        used = 0.0
+        if g.capacity[q, r] > 0:
+            for i in range(s.slot_count[q]):
+                used += (s.slot_finish[q, i] - s.slot_start[q, i]) * s.slot_load[q, i, r]
+            used /= g.capacity[q, r]
+        loads[LOAD, q, r] = min(used / scale, limit)
+        loads[FREE, q, r] = max(1.0 - used / end, 0.0) if end > 0.0 else 1.0

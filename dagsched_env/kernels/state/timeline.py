@@ -2,10 +2,11 @@
 
 from dagsched_env.kernels.arrays import InstanceArrays, Placements, StateArrays
 from dagsched_env.kernels.graph.communication import communication
-from dagsched_env.kernels.jit import borrowing
+from dagsched_env.kernels.graph.resources import has_resources
+from dagsched_env.kernels.jit import borrowing, embedded
 
 
-@borrowing
+@embedded
 def data_ready_time(g: InstanceArrays, s: StateArrays, task: int, q: int) -> float:
     """Time at which all inputs of a task are on a processor.
 
@@ -21,7 +22,7 @@ def data_ready_time(g: InstanceArrays, s: StateArrays, task: int, q: int) -> flo
     return ready
 
 
-@borrowing
+@embedded
 def earliest_slot(
     g: InstanceArrays,
     s: StateArrays | Placements,
@@ -46,7 +47,7 @@ def earliest_slot(
     Returns:
         Index among the busy intervals of the processor, and start time.
     """
-    if g.demand.shape[1] > 0:
+    if has_resources(g):
         return earliest_fit(g, s, task, q, ready, duration, insertion)
     count = s.slot_count[q]
     if count == 0:
@@ -76,7 +77,7 @@ def earliest_fit(
     insertion: bool,
 ) -> tuple[int, float]:
     """As ``earliest_slot``, with resources; the index is of the first interval that ends later."""
-    begin = ready if insertion else max(ready, s.latest_start[q])
+    begin = ready if insertion else max(ready, _latest_start(s, q))
     count = s.slot_count[q]
     if count == 0 or begin >= s.slot_finish[q, count - 1]:
         return count, begin
@@ -90,6 +91,16 @@ def earliest_fit(
 
 
 @borrowing
+def _latest_start(s: StateArrays | Placements, q: int) -> float:
+    """Of the tasks that are placed on a processor; 0 where there is none."""
+    latest = 0.0
+    for t in range(s.processor.shape[0]):
+        if s.processor[t] == q:
+            latest = max(latest, s.start[t])
+    return latest
+
+
+@embedded
 def _first_behind(s: StateArrays | Placements, q: int, time: float) -> int:
     """The first busy interval that finishes after a time; there is one."""
     first, behind = 0, s.slot_count[q] - 1
@@ -111,7 +122,7 @@ def _fits(g: InstanceArrays, s: StateArrays | Placements, task: int, q: int, i: 
     return True
 
 
-@borrowing
+@embedded
 def occupy(
     g: InstanceArrays, s: StateArrays | Placements, task: int, q: int, index: int, start: float
 ) -> None:
@@ -123,8 +134,7 @@ def occupy(
         start: of ``earliest_slot`` (time).
     """
     finish = start + g.comp[task, q]
-    if g.demand.shape[1] > 0:
-        s.latest_start[q] = max(s.latest_start[q], start)
+    if has_resources(g):
         _add_load(g, s, task, q, index, start, finish, 1)
         return
     for i in range(s.slot_count[q], index, -1):
@@ -143,7 +153,7 @@ def vacate(g: InstanceArrays, s: StateArrays | Placements, task: int, q: int, in
         s: the busy intervals change.
         index: of its busy interval; of no use where there are resources.
     """
-    if g.demand.shape[1] > 0:
+    if has_resources(g):
         start, finish = s.start[task], s.finish[task]
         first = _first_behind(s, q, start) if s.slot_count[q] > 0 else 0
         _add_load(g, s, task, q, first, start, finish, -1)

@@ -12,6 +12,7 @@ from dagsched_env.kernels.arrays import (
     StateArrays,
 )
 from dagsched_env.kernels.graph.communication import communication
+from dagsched_env.kernels.graph.resources import has_resources
 from dagsched_env.kernels.jit import borrowing, embedded
 from dagsched_env.kernels.state.timeline import data_ready_time, earliest_slot, occupy, vacate
 
@@ -29,7 +30,6 @@ def clear(g: InstanceArrays, s: StateArrays) -> None:
     n = g.topo.shape[0]
     s.processor[:] = UNSCHEDULED
     s.slot_count[:] = 0
-    s.latest_start[:] = 0.0
     s.counts[:] = 0
     s.totals[:] = 0.0
     for t in range(n):
@@ -78,7 +78,7 @@ def remove_last(g: InstanceArrays, s: StateArrays) -> None:
     task = s.sequence[s.counts[N_PLACED] - 1]
     q = s.processor[task]
     index = 0
-    if g.demand.shape[1] == 0:
+    if not has_resources(g):
         while s.slot_start[q, index] != s.start[task] or s.slot_finish[q, index] != s.finish[task]:
             index += 1
     vacate(g, s, task, q, index)
@@ -91,12 +91,8 @@ def remove_last(g: InstanceArrays, s: StateArrays) -> None:
         s.missing[successor] += 1
     _add_ready(s, task)
     s.totals[MAKESPAN] = 0.0
-    s.latest_start[q] = 0.0
     for i in range(s.counts[N_PLACED]):
-        t = s.sequence[i]
-        s.totals[MAKESPAN] = max(s.totals[MAKESPAN], s.finish[t])
-        if s.processor[t] == q:
-            s.latest_start[q] = max(s.latest_start[q], s.start[t])
+        s.totals[MAKESPAN] = max(s.totals[MAKESPAN], s.finish[s.sequence[i]])
     recompute_bounds(g, s)
 
 
@@ -115,7 +111,6 @@ def copy_state(source: StateArrays, target: StateArrays) -> None:
         target.bound[t] = source.bound[t]
     for q in range(source.slot_count.shape[0]):
         target.slot_count[q] = source.slot_count[q]
-        target.latest_start[q] = source.latest_start[q]
         for i in range(source.slot_count[q]):
             target.slot_start[q, i] = source.slot_start[q, i]
             target.slot_finish[q, i] = source.slot_finish[q, i]
@@ -137,7 +132,7 @@ def recompute_bounds(g: InstanceArrays, s: StateArrays) -> None:
         s.totals[LOWER_BOUND] = max(s.totals[LOWER_BOUND], s.bound[t])
 
 
-@borrowing
+@embedded
 def _raise_bounds(g: InstanceArrays, s: StateArrays, task: int) -> None:
     """Propagate the placement of ``task`` to its descendants, in topological order.
 
@@ -160,7 +155,7 @@ def _raise_bounds(g: InstanceArrays, s: StateArrays, task: int) -> None:
                 s.touched[g.succ_task[e]] = True
 
 
-@borrowing
+@embedded
 def _task_bound(g: InstanceArrays, s: StateArrays, t: int) -> float:
     """Earliest possible finish of ``t``: only scheduled predecessors pay for communication."""
     if s.processor[t] != UNSCHEDULED:
@@ -188,14 +183,14 @@ def _task_bound(g: InstanceArrays, s: StateArrays, t: int) -> float:
     return best
 
 
-@borrowing
+@embedded
 def _add_ready(s: StateArrays, task: int) -> None:
     s.ready[s.counts[N_READY]] = task
     s.ready_index[task] = s.counts[N_READY]
     s.counts[N_READY] += 1
 
 
-@borrowing
+@embedded
 def _drop_ready(s: StateArrays, task: int) -> None:
     hole = s.ready_index[task]
     s.counts[N_READY] -= 1

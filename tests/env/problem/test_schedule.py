@@ -42,6 +42,25 @@ def test_published_schedule_is_valid(topcuoglu: Instance) -> None:
     assert schedule.efficiency(topcuoglu) == pytest.approx(127 / 240)
 
 
+def test_efficiency_with_resources_is_the_share_in_use() -> None:
+    """First: 2 · 2 + 4 · 1 of 4 · 3; second: 2 · 3 + 4 · 5 of 4 · 40; the third has no limit."""
+    instance = Instance(
+        [[2.0, 2.0], [4.0, 4.0]],
+        [],
+        [],
+        demands=[[2, 3, 9], [1, 5, 9]],
+        capacities=[[1, 30, math.inf], [2, 10, 9]],
+    )
+    schedule = Schedule([1, 0], [0, 0], [2, 4])
+    schedule.validate(instance)
+    assert schedule.speedup(instance) == 1.5
+    assert schedule.efficiency(instance) == pytest.approx(8 / 12)
+    unlimited = Instance([[2.0]], [], [], demands=[[5]], capacities=[[math.inf]])
+    assert Schedule([0], [0], [2]).efficiency(unlimited) == 0
+    nothing = Instance([[0.0]], [], [], demands=[[5]], capacities=[[6]])
+    assert Schedule([0], [0], [0]).efficiency(nothing) == 1
+
+
 @pytest.mark.parametrize(
     ("task", "values", "message"),
     [
