@@ -12,6 +12,8 @@
 | csv          | .csv, a directory  | yes  | yes   | instance, exactly, and schedule; or workflow  |
 | job_shop     | .jsp, .jss         | yes  | no    | instance without communication                |
 | fjsp         | .fjs, .fjsp        | yes  | no    | instance without communication                |
+| psplib       | .sm                | yes  | no    | instance: a project with resources (RCPSP)    |
+| patterson    | .rcp               | yes  | no    | instance: a project with resources (RCPSP)    |
 | chrome_trace | .trace.json        | no   | yes   | schedule (chrome://tracing, ui.perfetto.dev)  |
 
 An instance describes its own processors; a workflow is put on the ``platform`` that is passed to
@@ -20,7 +22,9 @@ are assumed, and a ``MachinesAssumedWarning`` says which. ``Instance.assumptions
 what else a file leaves out: parallel edges that are added up, or no edges at all; an
 ``AssumptionWarning`` says this once. DOT and GraphML hold an instance
 where their nodes have the attribute ``comp``; CSV, where it has a column of times for each
-processor, which is always written as a directory. STG files say nothing about communication; the
+processor, which is always written as a directory. Files of workflows may record what tasks use:
+``cores``, ``memory`` (bytes), ``gpus``. It counts where the machines state how much they have of
+it; what is taken for the rest is an assumption, too. STG files say nothing about communication; the
 ``ccr`` or the bandwidths of the platform determine it. XML and YAML need the extra ``formats``.
 Schedules are written but not read back; ``Schedule.to_json`` is their own format.
 Graphs of networkx: ``Instance.from_networkx``, or ``workflow_from_networkx`` without cost vectors.
@@ -30,6 +34,7 @@ In reading order:
 - ``atomic``: files and directories that appear whole or not at all;
 - ``numbers``: strict numbers in text, with their place for messages;
 - ``rate``: bandwidths in text, with or without a unit;
+- ``size``: sizes of memory in text, with or without a unit;
 - ``fields``: strict values in JSON, with their place;
 - ``xml_tree``: strict elements and attributes in XML, with their place;
 - ``source``: a file that is read once, and named by errors; hardened XML and YAML;
@@ -45,6 +50,7 @@ In reading order:
 - ``csv_workflow``: tasks and their times as tables, without machines;
 - ``task_times``: times from a table for graphs that have none;
 - ``spreadsheets``: names that a spreadsheet would take for formulas;
+- ``wfformat_resources``: cores and memory in WfFormat traces, and what recorders mean by them;
 - ``wfformat_14``: WfFormat traces of version 1.4;
 - ``wfformat``: WfFormat traces of versions 1.5 and 1.6;
 - ``wfformat_dump``: writes WfFormat 1.5;
@@ -53,6 +59,8 @@ In reading order:
 - ``stg``: Standard Task Graphs;
 - ``job_shop``: job-shop text;
 - ``fjsp``: flexible job-shop text;
+- ``psplib``: projects with limited resources, of PSPLIB;
+- ``patterson``: projects with limited resources, in Patterson's layout;
 - ``chrome_trace``: a schedule for chrome://tracing and Perfetto;
 - ``networkx_workflow``: a workflow from a networkx graph;
 - ``formats``: the registry: how each format is read and written;

@@ -6,6 +6,11 @@ each processor (``inf`` = may not run), or one runtime: ``runtime``, ``weight`` 
 edge: ``data``, ``size`` or ``weight``; none = no data. A schedule adds ``processor``, ``start`` and
 ``finish`` to each node. Names are read in any case; the readers turn ``Weight`` into ``weight``.
 
+A node with one runtime may have ``cores``, ``memory`` (bytes, or with a unit, as in ``2 GB``) and
+``gpus``: what its task uses, where the machines have such resources. With ``comp`` it has
+``demands``, what it uses of each resource of the graph: ``resources`` (their names, a JSON list)
+and ``capacities`` (a row for each processor, separated by ``;``, ``inf`` = no limit).
+
 Parallel edges are one edge, with the data of all. As SimGrid has it, a negative ``size`` of an edge
 is a dependency without data, and nodes ``root`` and ``end`` without a time are no work. Where nodes
 have no times at all, as Snakemake, Nextflow and Dask write them, ``times`` of ``MachineOptions``
@@ -15,6 +20,7 @@ A file does not say its units: a transfer takes data / ``bandwidth`` in the unit
 bandwidth with a unit, as in ``1Gbit/s``, takes data as bytes and times as seconds.
 """
 
+import itertools
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -23,18 +29,19 @@ from typing import Any
 
 import numpy as np
 
+from dagsched_env.io import size as sizes
 from dagsched_env.io.numbers import FINITE, LARGEST, amount, check_processors, cost, number_text
 from dagsched_env.io.transfers import added_up
 from dagsched_env.kernels.arrays import Floats
 from dagsched_env.problem.errors import DAGSchedError, FormatError
 from dagsched_env.problem.instance import DATA_KEYS, Instance
 from dagsched_env.problem.schedule import Schedule
-from dagsched_env.problem.workflow import Workflow
+from dagsched_env.problem.workflow import KNOWN_RESOURCES, MEMORY, Workflow
 
 Attributes = dict[str, str]
 
 RUNTIME_KEYS = ("runtime", "weight", "size")
-WEIGHTS = tuple({"comp": None} | dict.fromkeys(RUNTIME_KEYS + DATA_KEYS))
+WEIGHTS = tuple(dict.fromkeys(("comp", *RUNTIME_KEYS, *DATA_KEYS, *KNOWN_RESOURCES, "demands")))
 """Attributes of nodes and edges that are read."""
 NO_WORK = ("root", "end")
 """Nodes that SimGrid adds to a graph, with edges but without a time."""
@@ -89,8 +96,11 @@ def interpret(
             name=name,
             labels=tuple(_label(attributes, node) for node, attributes in nodes.items()),
             assumptions=said,
+            **recorded((f"node {node!r}", attributes) for node, attributes in nodes.items()),
         )
-    comp = _comp(nodes)
+    comp = _vectors(nodes, "comp")
+    check_processors(len(comp[0]), "comp")
+    uses = any("demands" in attributes for attributes in nodes.values())
     return Instance(
         comp,
         pairs,
@@ -98,32 +108,66 @@ def interpret(
         inv_bandwidth=_matrix(graph, "inv_bandwidth"),
         latency=_matrix(graph, "latency"),
         task_names=tuple(nodes),
-        processor_names=_names(graph),
+        processor_names=_names(graph, "processors"),
         name=name,
         assumptions=said,
+        demands=_vectors(nodes, "demands") if uses else None,
+        capacities=_matrix(graph, "capacities"),
+        resource_names=_names(graph, "resources"),
     )
 
 
-def _comp(nodes: Mapping[str, Mapping[str, Any]]) -> list[list[float]]:
-    comp = []
+def recorded(tasks: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
+    """What a ``Workflow`` has of resources: those that an attribute of any task states.
+
+    Args:
+        tasks: the place of each, for messages, and its attributes; empty text is none.
+
+    Raises:
+        FormatError: no amount between 0 and 1e100; the message names the place.
+    """
+    found = list(tasks)
+    names = [name for name in KNOWN_RESOURCES if any(name in stated for _, stated in found)]
+    if not names:
+        return {}
+    demands = [[_demand(stated, name, where) for name in names] for where, stated in found]
+    return {"demands": np.array(demands, dtype=np.float64), "resource_names": tuple(names)}
+
+
+def _demand(attributes: Mapping[str, Any], resource: str, where: str) -> float:
+    """What a task uses of a resource; NaN where nothing is stated."""
+    place = f"{resource} of {where}"
+    text = _text(attributes.get(resource, ""), place)
+    if not text:
+        return math.nan
+    if resource != MEMORY:
+        return amount(text, place)
+    found = sizes.parse(text)
+    if found is None or not found <= LARGEST:
+        raise FormatError(f"{place} is {text!r:.40}: {sizes.HOW_TO_WRITE}")
+    return found
+
+
+def _vectors(nodes: Mapping[str, Mapping[str, Any]], key: str) -> list[list[float]]:
+    """The numbers at an attribute of each node, equally many; ``comp`` or ``demands``."""
+    vectors: list[list[float]] = []
     for node, attributes in nodes.items():
-        if "comp" not in attributes:
-            raise FormatError(f"node {node!r} has no attribute 'comp', as others have")
-        comp.append(_vector(attributes["comp"], f"comp of node {node!r}"))
-        if len(comp[-1]) != len(comp[0]):
-            first = next(iter(nodes))
+        if key not in attributes:
+            raise FormatError(f"node {node!r} has no attribute {key!r}, as others have")
+        vectors.append(_vector(attributes[key], f"{key} of node {node!r}"))
+        if len(vectors[-1]) != len(vectors[0]):
+            first, what = next(iter(nodes)), "costs" if key == "comp" else key
             raise FormatError(
-                f"node {node!r} has {len(comp[-1])} costs, but {first!r} has {len(comp[0])}"
+                f"node {node!r} has {len(vectors[-1])} {what}, but {first!r} has {len(vectors[0])}"
             )
-    check_processors(len(comp[0]), "comp")
-    return comp
+    return vectors
 
 
 def _vector(values: Any, where: str) -> list[float]:
     if isinstance(values, str):
         return [cost(word, where) for word in values.replace(",", " ").split()]
     if not isinstance(values, Iterable):
-        raise FormatError(f"{where} is {values!r:.40}: write a list of times, one per processor")
+        raise FormatError(f"{where} is {values!r:.40}: write a list of numbers")
     return list(values)
 
 
@@ -131,15 +175,15 @@ def _matrix(graph: Mapping[str, str], key: str) -> list[list[float]] | None:
     return [_vector(row, key) for row in graph[key].split(";")] if key in graph else None
 
 
-def _names(graph: Mapping[str, str]) -> list[str] | None:
-    if "processors" not in graph:
+def _names(graph: Mapping[str, str], key: str) -> list[str] | None:
+    if key not in graph:
         return None
     try:
-        names = json.loads(graph["processors"])
+        names = json.loads(graph[key])
     except (ValueError, RecursionError):
         names = None
     if not isinstance(names, list):
-        raise FormatError("the graph's attribute 'processors' is not a JSON list of names")
+        raise FormatError(f"the graph's attribute {key!r} is not a JSON list of names")
     return names
 
 
@@ -193,12 +237,17 @@ def graph_attributes(instance: Instance) -> Attributes:
         attributes["inv_bandwidth"] = _matrix_text(instance.inv_bandwidth)
     if instance.latency.any():
         attributes["latency"] = _matrix_text(instance.latency)
+    if instance.n_resources:
+        attributes["resources"] = json.dumps(instance.resource_names, ensure_ascii=False)
+        attributes["capacities"] = _matrix_text(instance.capacities)
     return attributes
 
 
 def node_attributes(instance: Instance, schedule: Schedule | None, task: int) -> Attributes:
-    """Attributes of a node: the costs of a task, and where and when it runs in a schedule."""
+    """Attributes of a node: what a task costs and uses; where and when it runs in a schedule."""
     attributes = {"comp": _vector_text(instance.comp[task])}
+    if instance.n_resources:
+        attributes["demands"] = _vector_text(instance.demands[task])
     if schedule is not None:
         attributes["processor"] = instance.processor_names[schedule.processor[task]]
         attributes["start"] = number_text(schedule.start[task])
@@ -223,7 +272,8 @@ def check_names(
             surrogates and the noncharacters U+FFFE and U+FFFF.
         longest: letters that a name may have; None = any number.
     """
-    for name in (*instance.task_names, *instance.processor_names, instance.name or ""):
+    named = (instance.task_names, instance.processor_names, instance.resource_names)
+    for name in (*itertools.chain(*named), instance.name or ""):
         if longest is not None and len(name) > longest:
             raise DAGSchedError(
                 f"{title} carries names of {longest} letters, one has {len(name)}: "

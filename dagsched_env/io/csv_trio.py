@@ -7,9 +7,12 @@
   time to each, ``inf`` = free; default 1. Or ``inverse_bandwidth.csv`` with the reciprocals, which
   is written where bandwidths would not be read back exactly.
 - ``latency.csv``: the same with start-up times; default 0.
+- ``demands.csv``: the corner and the resources, such as ``cores``; then each task with what it uses
+  of each. ``capacities.csv``: the same of the processors, ``inf`` = no limit. Without both a
+  processor runs one task at a time.
 - ``schedule.csv``: ``task,processor,start,finish``; written with a schedule, never read.
 
-Without bandwidths and latencies, a single processor with the name ``time``, ``runtime``,
+Without these tables, but for the first two, a single processor with the name ``time``, ``runtime``,
 ``duration``, ``weight`` or ``work`` is a workflow, see ``csv_workflow``. Links are always written,
 so that what was written is read back as it was.
 
@@ -24,6 +27,7 @@ import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -40,10 +44,14 @@ COMMUNICATION = "communication.csv"
 BANDWIDTH = "bandwidth.csv"
 INVERSE = "inverse_bandwidth.csv"
 LATENCY = "latency.csv"
+DEMANDS = "demands.csv"
+CAPACITIES = "capacities.csv"
 SCHEDULE = "schedule.csv"
 LINKS = (BANDWIDTH, INVERSE, LATENCY)
 """Tables between processors; one of the first two is always written."""
-FILES = (COMPUTATION, COMMUNICATION, *LINKS, SCHEDULE)
+OF_MACHINES = (*LINKS, DEMANDS, CAPACITIES)
+"""Tables that no workflow has."""
+FILES = (COMPUTATION, COMMUNICATION, *OF_MACHINES, SCHEDULE)
 """All files that such a directory may hold."""
 
 EDGE_HEADER = ["from", "to", "data"]
@@ -83,7 +91,33 @@ def parse(directory: Path) -> Instance:
         task_names=tuple(tasks),
         processor_names=processors,
         name=label or None,
+        **_resources(directory, list(tasks), processors),
     )
+
+
+def _resources(directory: Path, tasks: list[str], processors: list[str]) -> dict[str, Any]:
+    """The arguments of ``Instance`` on resources; none where there are no such tables."""
+    there = [name for name in (DEMANDS, CAPACITIES) if (directory / name).is_file()]
+    if not there:
+        return {}
+    if len(there) == 1:
+        missing = CAPACITIES if there == [DEMANDS] else DEMANDS
+        raise FormatError(f"the directory has {there[0]}, but no {missing}: give both")
+    resources, demands = _rows_of(directory, DEMANDS, tasks, "tasks")
+    names, capacities = _rows_of(directory, CAPACITIES, processors, "processors")
+    if names != resources:
+        raise FormatError(f"{CAPACITIES}: the resources are not those of {DEMANDS}, in its order")
+    return {"demands": demands, "capacities": capacities, "resource_names": resources}
+
+
+def _rows_of(
+    directory: Path, name: str, names: list[str], what: str
+) -> tuple[list[str], list[list[float]]]:
+    """The columns of a table, and its numbers, a row for each of the ``names``."""
+    (where, header), *rows = read_file(directory / name)
+    if [cells[0] for _, cells in rows] != names:
+        raise FormatError(f"{where}: the {what} are not those of {COMPUTATION}, in its order")
+    return header[1:], [[cost(cell, where) for cell in cells[1:]] for where, cells in rows]
 
 
 def _edges(directory: Path, tasks: Mapping[str, int]) -> tuple[list[tuple[int, int]], list[float]]:
@@ -157,7 +191,10 @@ def dump(instance: Instance, schedule: Schedule | None = None) -> dict[str, str]
         **_bandwidth(instance),
     }
     if instance.latency.any():
-        files[LATENCY] = _matrix(p, instance.latency)
+        files[LATENCY] = _matrix(p, p, instance.latency)
+    if instance.n_resources:
+        files[DEMANDS] = _matrix(tasks, instance.resource_names, instance.demands)
+        files[CAPACITIES] = _matrix(p, instance.resource_names, instance.capacities)
     if schedule is not None:
         placed = zip(tasks, schedule.processor, schedule.start, schedule.finish, strict=True)
         files[SCHEDULE] = _text(
@@ -168,17 +205,18 @@ def dump(instance: Instance, schedule: Schedule | None = None) -> dict[str, str]
 
 def _bandwidth(instance: Instance) -> dict[str, str]:
     """Bandwidths, or their reciprocals where dividing twice does not restore them."""
+    names = instance.processor_names
     with np.errstate(divide="ignore", over="ignore"):
         bandwidth = 1.0 / instance.inv_bandwidth
         exact = np.array_equal(1.0 / bandwidth, instance.inv_bandwidth)
     if exact:
-        return {BANDWIDTH: _matrix(instance.processor_names, bandwidth)}
-    return {INVERSE: _matrix(instance.processor_names, instance.inv_bandwidth)}
+        return {BANDWIDTH: _matrix(names, names, bandwidth)}
+    return {INVERSE: _matrix(names, names, instance.inv_bandwidth)}
 
 
-def _matrix(names: Sequence[str], matrix: Floats) -> str:
-    rows = zip(names, matrix, strict=True)
-    return _text(["", *names], ([name, *_cells(row)] for name, row in rows))
+def _matrix(rows: Sequence[str], columns: Sequence[str], matrix: Floats) -> str:
+    named = zip(rows, matrix, strict=True)
+    return _text(["", *columns], ([name, *_cells(row)] for name, row in named))
 
 
 def _cells(values: Iterable[float]) -> list[str]:

@@ -2,6 +2,8 @@
 
 - ``NAME.csv`` has a line for each task: ``task``, its name, and ``time``, in seconds on a machine
   of speed 1. ``runtime``, ``duration``, ``weight`` and ``work`` are other names of the time.
+  Columns ``cores``, ``memory`` (bytes, or with a unit, as in ``2 GB``) and ``gpus`` may say what it
+  uses, where the machines have such resources; an empty cell says nothing.
 - ``NAME-edges.csv`` beside it, or else ``edges.csv``, has a line for each edge: ``source``,
   ``target``, and ``data`` in bytes; or ``from``, ``to``, ``size``. Without data nothing is sent;
   that of several lines of one pair is added up.
@@ -24,21 +26,27 @@ from pathlib import Path
 
 import numpy as np
 
+from dagsched_env.io.attributes import recorded
 from dagsched_env.io.csv_table import Row, positions, read_file, read_table
-from dagsched_env.io.csv_trio import COMMUNICATION, COMPUTATION, LINKS
+from dagsched_env.io.csv_trio import COMMUNICATION, COMPUTATION, OF_MACHINES
 from dagsched_env.io.numbers import amount
 from dagsched_env.io.source import Source
 from dagsched_env.io.transfers import added_up
 from dagsched_env.problem.errors import FormatError
-from dagsched_env.problem.workflow import Workflow
+from dagsched_env.problem.workflow import KNOWN_RESOURCES, Workflow
 
 TASKS = "tasks.csv"
 EDGES = "edges.csv"
 
 TIMES = ("time", "runtime", "duration", "weight", "work")
-TASK_COLUMNS = {"task": ("task",), "time": TIMES, "after": ("after", "predecessors", "parents")}
+TASK_COLUMNS = {
+    "task": ("task",),
+    "time": TIMES,
+    "after": ("after", "predecessors", "parents"),
+    **{resource: (resource,) for resource in KNOWN_RESOURCES},
+}
 EDGE_COLUMNS = {"source": ("source", "from"), "target": ("target", "to"), "data": ("data", "size")}
-"""Names that each column may have; the last one may be missing."""
+"""Names that each column may have; all but the first two of each table may be missing."""
 
 Record = tuple[str, dict[str, str]]
 """Place of a line, for messages, and its cells by the first names of their columns."""
@@ -69,7 +77,7 @@ def parse(source: Source) -> Workflow | None:
         raise FormatError(f"the directory has {TASKS} and {COMPUTATION}: remove one of them")
     if tasks.is_file():
         return _workflow(tasks, read_file(tasks), path.name or None)
-    if not costs.is_file() or any((path / name).exists() for name in LINKS):
+    if not costs.is_file() or any((path / name).exists() for name in OF_MACHINES):
         return None
     (where, header), *rows = read_file(costs)
     if len(header) != 2 or _plain(header[1]) not in TIMES:
@@ -111,6 +119,7 @@ def _workflow(path: Path, table: list[Row], name: str | None) -> Workflow:
         data=data,
         name=name,
         assumptions=said,
+        **recorded(tasks),
     )
 
 
@@ -135,7 +144,7 @@ def _task(name: str, index: Mapping[str, int], where: str) -> int:
 def records(table: list[Row], columns: Mapping[str, tuple[str, ...]]) -> list[Record]:
     """The lines below the header; a FormatError names a column that is unknown, twice or missing.
 
-    ``columns`` has key → names that its column may have; all but the last must be there.
+    ``columns`` has key → names that its column may have; the first two must be there.
     """
     (where, header), *rows = table
     keys: list[str] = []
@@ -149,7 +158,7 @@ def records(table: list[Row], columns: Mapping[str, tuple[str, ...]]) -> list[Re
         if key in keys:
             raise FormatError(f"{where}: {cell!r} is a second column of {key!r}: remove one")
         keys.append(key)
-    for key, names in list(columns.items())[:-1]:
+    for key, names in list(columns.items())[:2]:
         if key not in keys:
             raise FormatError(f"{where} has no column {' or '.join(map(repr, names))}: add it")
     return [(place, dict(zip(keys, map(str.strip, cells), strict=True))) for place, cells in rows]

@@ -3,15 +3,17 @@
 A runtime is the attribute ``runtime`` of a ``job``, or its profile of that key; where there is
 none, ``times`` or ``unit_times`` of ``MachineOptions`` supply it. The size of a file is the
 attribute ``size`` of ``uses``, or its metadata of that key. An edge is a ``parent`` within a
-``child`` element; it carries the files that the parent writes and the child reads. Source:
+``child`` element; it carries the files that the parent writes and the child reads. The ``pegasus``
+profiles ``cores``, ``memory`` and ``gpus`` of a job are what its task uses; memory is in MB, by
+which Pegasus means 1024² bytes. Source:
 pegasus.isi.edu/documentation/development/schemas.html; runtimes and sizes as in the files of the
 Pegasus workflow gallery and generator (S. Bharathi et al., Characterization of scientific
 workflows, WORKS 2008).
 """
 
 import math
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,10 +21,14 @@ from dagsched_env.io.numbers import amount
 from dagsched_env.io.transfers import transfers
 from dagsched_env.io.xml_tree import attribute, children, local_name
 from dagsched_env.problem.errors import FormatError
-from dagsched_env.problem.workflow import Workflow
+from dagsched_env.problem.workflow import CORES, GPUS, MEMORY, Workflow
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
+
+REQUESTED = {CORES: 1.0, MEMORY: 1024.0**2, GPUS: 1.0}
+"""Resource, and the profile of Pegasus by which a job asks for it → unit of the profile."""
+NOTE = "as jobs ask for"
 
 
 def parse(root: "Element") -> Workflow:
@@ -59,7 +65,25 @@ def parse(root: "Element") -> Workflow:
         name=root.get("name") or None,
         says_units=True,
         labels=tuple(job.get("name", name) for name, job in zip(index, jobs, strict=True)),
+        **requested([_profiles(job, i) for i, job in enumerate(jobs)]),
     )
+
+
+def requested(jobs: Sequence[Mapping[str, float]]) -> dict[str, Any]:
+    """What a ``Workflow`` has of resources: those that any job asks for.
+
+    ``jobs`` are the profiles ``REQUESTED`` that each job has, in units of Pegasus.
+    """
+    names = tuple(name for name in REQUESTED if any(name in job for job in jobs))
+    if not names:
+        return {}
+    return {
+        "demands": np.array(
+            [[job.get(name, math.nan) * REQUESTED[name] for name in names] for job in jobs]
+        ),
+        "resource_names": names,
+        "resource_notes": (NOTE,) * len(names),
+    }
 
 
 def _edges(root: "Element", index: dict[str, int]) -> tuple[tuple[int, int], ...]:
@@ -83,6 +107,18 @@ def _runtime(job: "Element", i: int) -> float:
         if text is not None:
             return amount(text.strip(), f"runtime of job {i}")
     return math.nan
+
+
+def _profiles(job: "Element", i: int) -> dict[str, float]:
+    """What a job asks for."""
+    texts = {
+        name: profile.text
+        for profile in children(job, "profile")
+        if profile.get("namespace") == "pegasus" and (name := profile.get("key")) in REQUESTED
+    }
+    return {
+        name: amount((text or "").strip(), f"{name} of job {i}") for name, text in texts.items()
+    }
 
 
 def _uses(jobs: list["Element"]) -> tuple[list[set[str]], list[set[str]], dict[str, float]]:

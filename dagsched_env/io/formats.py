@@ -14,7 +14,9 @@ from dagsched_env.io import (
     graphml,
     job_shop,
     own_json,
+    patterson,
     pegasus,
+    psplib,
     stg,
     wfformat,
     wfformat_dump,
@@ -94,10 +96,20 @@ FORMATS: dict[str, Format] = {
         read=lambda source: own_json.parse(source.json, source.text),
         write=lambda instance, _: own_json.dump(instance),
     ),
+    "patterson": Format(
+        title="Patterson's project",
+        suffixes=(".rcp",),
+        read=lambda source: patterson.parse(source.text, name=source.stem),
+    ),
     "pegasus": Format(
         title="Pegasus workflow",
         suffixes=(".yml", ".yaml"),
         read=lambda source: pegasus.parse(source.yaml),
+    ),
+    "psplib": Format(
+        title="PSPLIB project",
+        suffixes=(".sm",),
+        read=lambda source: psplib.parse(source.text, name=source.stem),
     ),
     "stg": Format(
         title="STG",

@@ -20,7 +20,11 @@ An example:
 
 - ``format``: always ``"dagsched-machines"``;
 - ``processors``: a list of objects with a distinct ``name`` and a ``speed`` > 0, by default 1: a
-  task of runtime w takes w / speed;
+  task of runtime w takes w / speed. With ``cores`` a processor runs tasks at the same time as long
+  as it has all that they use together of ``cores``, ``memory`` (bytes, or with a unit, as in
+  ``"64 GB"`` or ``"64GiB"``), ``gpus``, and others by name under ``resources``, as in
+  ``{"name": "node0", "cores": 32, "memory": "64 GB", "gpus": 2, "resources": {"licence": 1}}``.
+  What one processor states, all state. Without ``cores`` a processor runs one task at a time;
 - ``bandwidth``: units of data per unit of time between two different processors, > 0, or with a
   unit of its own for data in bytes and times in seconds, as in ``"1Gbit/s"`` or ``"125MB/s"``;
   default 1, which a line on stderr says;
@@ -39,15 +43,17 @@ from typing import Any
 
 import numpy as np
 
-from dagsched_env.io import rate
+from dagsched_env.io import rate, size
 from dagsched_env.io.fields import get_text, index_of, record_of, texts
 from dagsched_env.io.numbers import LARGEST, check_processors
 from dagsched_env.io.source import Source, named
 from dagsched_env.problem.errors import FormatError
 from dagsched_env.problem.platforms import Platform
+from dagsched_env.problem.workflow import CORES, KNOWN_RESOURCES, MEMORY
 
 FORMAT = "dagsched-machines"
 KEYS = ("format", "processors", "bandwidth", "latency", "links", "eligible")
+PROCESSOR_KEYS = ("name", "speed", *KNOWN_RESOURCES, "resources")
 LINK_KEYS = ("between", "from", "to", "bandwidth", "latency")
 LEAST = 1 / LARGEST
 """Smallest speed and bandwidth: times stay finite."""
@@ -95,7 +101,7 @@ def parse(record: Any) -> Machines:
     index = index_of(processors, "processors", "name")
     speeds = []
     for i, processor in enumerate(processors):
-        _check_keys(processor, ("name", "speed"), f"processors[{i}]")
+        _check_keys(processor, PROCESSOR_KEYS, f"processors[{i}]")
         speeds.append(_number(processor, "speed", f"processors[{i}].", 1.0, least=LEAST))
     p = len(processors)
     links = _objects(record.get("links", []), "links", '{"between": ["A", "B"], "bandwidth": 10}')
@@ -122,10 +128,57 @@ def parse(record: Any) -> Machines:
         latency=latency,
         processor_names=list(index),
         eligible=_eligible(record.get("eligible", {}), index),
+        capacities=_capacities(processors),
     )
     machines.assumes_bandwidth = bool(assumed.any())
     machines.in_bytes = _in_bytes(record, links, assumed=bool(assumed.any()))
     return machines
+
+
+def _capacities(processors: list[dict[str, Any]]) -> dict[str, list[float]]:
+    """Resource → how much of it each processor has; none where none states any."""
+    stated = [_stated(processor, f"processors[{i}]") for i, processor in enumerate(processors)]
+    for i, found in enumerate(stated):
+        if missing := next((name for name in stated[0] if name not in found), None):
+            raise FormatError(
+                f"processors[{i}] does not say its {missing!r}, but processors[0] does: write it "
+                "for all processors, or for none"
+            )
+        if extra := next((name for name in found if name not in stated[0]), None):
+            raise FormatError(
+                f"processors[0] does not say its {extra!r}, but processors[{i}] does: write it for "
+                "all processors, or for none"
+            )
+    if stated[0] and CORES not in stated[0]:
+        raise FormatError(
+            f'processors[0] says {next(iter(stated[0]))!r} without "cores", so that it could run '
+            'any number of tasks at the same time: write "cores", too'
+        )
+    return {name: [found[name] for found in stated] for name in stated[0]}
+
+
+def _stated(processor: dict[str, Any], where: str) -> dict[str, float]:
+    """Resource → how much of it a processor says that it has."""
+    own = {
+        name: _amount(processor, name, f"{where}.") for name in KNOWN_RESOURCES if name in processor
+    }
+    others = record_of(processor.get("resources", {}), f"{where}.resources")
+    for name in others:
+        if name in PROCESSOR_KEYS:
+            raise FormatError(f"{where}.resources has {name!r}: write it beside the name")
+    place = f"{where}.resources."
+    return own | {name: _number(others, name, place, 1.0) for name in others}
+
+
+def _amount(processor: dict[str, Any], name: str, place: str) -> float:
+    """A capacity, of memory perhaps with a unit."""
+    written = processor[name]
+    if name != MEMORY or not isinstance(written, str):
+        return _number(processor, name, place, 1.0)
+    found = size.parse(written)
+    if found is None or not found <= LARGEST:
+        raise FormatError(f"{place}{name} is {written!r}: {size.HOW_TO_WRITE}")
+    return found
 
 
 def _objects(value: Any, where: str, such_as: str) -> list[dict[str, Any]]:

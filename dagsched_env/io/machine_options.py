@@ -17,14 +17,15 @@ from typing import Any, get_args, get_type_hints
 import numpy as np
 import numpy.typing as npt
 
-from dagsched_env.io import machine_file, rate, task_times
+from dagsched_env.io import machine_file, rate, size, task_times
 from dagsched_env.io.assumptions import OF_MACHINES
 from dagsched_env.io.numbers import LARGEST, MOST_MACHINES, number_text
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.platforms import PLATFORMS, Platform, ccr
 from dagsched_env.problem.platforms.altered import altered, rescaled
-from dagsched_env.problem.workflow import Workflow
+from dagsched_env.problem.platforms.nodes import on_nodes
+from dagsched_env.problem.workflow import KNOWN_RESOURCES, MEMORY, Workflow
 
 KINDS = tuple(name.replace("_", "-") for name in PLATFORMS)
 PROCESSORS = 4
@@ -38,7 +39,7 @@ OF_TASKS = ("times", "unit_times")
 """Parameters that say nothing of the machines."""
 IN_MACHINE_FILE = '"bandwidth" in the machine file'
 """What changes the bandwidth that was assumed for a machine file without this key."""
-SEPARATORS = {"speeds": ",", "acceleration": ".."}
+SEPARATORS = {"speeds": ",", "acceleration": "..", **dict.fromkeys(KNOWN_RESOURCES, ",")}
 """Parameter that is several numbers → what is between them in its text."""
 
 
@@ -54,11 +55,18 @@ class MachineOptions:
             identical (costs of the file are times), cpu-gpu, clustered or restricted; default:
             unrelated.
         processors: their number; default: 4.
+        nodes: number of identical processors, in place of platform and processors.
         speeds: of related processors, one for each, as in 1,2,4 or in Python [1, 2, 4]; instead of
             a platform.
+        cores: of each processor, one number or one for each of them, as in 32 or 16,32: it runs
+            tasks at the same time as long as it has the cores that they use together; default: one
+            task at a time, whatever the file records.
+        memory: of each processor, with cores: bytes, or with a unit, as in 64GB or 128GiB, one or
+            one for each of them; default: no limit.
         beta: how much costs differ between processors, 0 to 2, of unrelated, clustered and
             restricted ones; default: 0.5.
-        gpus: how many of the processors are GPUs, of cpu-gpu; default: 1.
+        gpus: how many of the processors are GPUs, of cpu-gpu; default: 1. Of others, with cores:
+            the GPUs of each processor, one number or one for each of them; default: no limit.
         acceleration: of a GPU over a CPU, as in 10 or 2..30 (one drawn for each kind of task), in
             Python also (2, 30), of cpu-gpu; default: 0.5..30.
         clusters: number of clusters, of clustered processors; default: 2.
@@ -79,9 +87,12 @@ class MachineOptions:
 
     platform: str | None = None
     processors: int | None = None
+    nodes: int | None = None
     speeds: str | Sequence[float] | npt.NDArray[Any] | None = None
+    cores: str | float | Sequence[float] | npt.NDArray[Any] | None = None
+    memory: str | float | Sequence[float] | npt.NDArray[Any] | None = None
     beta: float | None = None
-    gpus: int | None = None
+    gpus: str | int | Sequence[int] | npt.NDArray[Any] | None = None
     acceleration: str | float | Sequence[float] | npt.NDArray[Any] | None = None
     clusters: int | None = None
     slowdown: float | None = None
@@ -127,8 +138,8 @@ class MachineOptions:
                 f"{self.label('platform')} is {self.platform!r}: write one of {', '.join(KINDS)}"
             )
         self._check("processors", self.processors, 1, MOST_MACHINES)
+        self._check("nodes", self.nodes, 1, MOST_MACHINES)
         self._check("beta", self.beta, 0, 2)
-        self._check("gpus", self.gpus, 0, self.processors or PROCESSORS)
         p = self.processors or PROCESSORS
         if self.clusters is not None and not 1 <= self.clusters <= p:
             raise DAGSchedError(
@@ -151,7 +162,9 @@ class MachineOptions:
                 f"{self.label('machines')} describes the processors: "
                 f"leave {self.label(others[0])} out"
             )
+        self._check_nodes()
         self._check_speeds()
+        self._check_resources()
         self._check_kind()
         if self.platform_seed is not None and (self.speeds or self._kind == "identical"):
             raise DAGSchedError(f"nothing is drawn: leave {self.label('platform_seed')} out")
@@ -208,6 +221,10 @@ class MachineOptions:
             instance = self.at_ccr(Platform(self._speeds, 1.0).equip(workflow))
         else:
             instance = self._drawn(workflow)
+        if self._resources:
+            p = instance.n_processors
+            capacities = {name: np.resize(have, p) for name, have in self._resources.items()}
+            instance = self.at_ccr(on_nodes(instance, workflow, capacities))
         return altered(
             instance,
             inv_bandwidth=instance.inv_bandwidth / (self._bandwidth or 1.0),
@@ -263,17 +280,20 @@ class MachineOptions:
         times = ", unit times" if self.unit_times else times
         if self.machines is not None:
             return f"{p} processors of {self.machines}{times}"
+        have = ", ".join(f"{name} {self.given[name]}" for name in self._resources)
+        what = ("processors" if self.nodes is None else "nodes") + (f" with {have}" if have else "")
         if self.speeds:
-            return f"{p} related processors of speeds {self.speeds}{times}"
-        kind = self.platform or DEFAULT_KIND
+            return f"{p} related {what} of speeds {self.speeds}{times}"
+        kind = self.platform or self._kind or DEFAULT_KIND
         values = {**self._own, **self.given}
         own = ", ".join(f"{name} {_shown(values[name])}" for name in self._own)
         drawn = "" if self._kind == "identical" else f" drawn with seed {self._seed}"
-        return f"{p} {kind} processors{f' ({own})' if own else ''}{drawn}{times}"
+        return f"{p} {kind} {what}{f' ({own})' if own else ''}{drawn}{times}"
 
     def statement_of_file(self, instance: Instance) -> str:
         """One line on an instance whose file describes its processors."""
-        made = f"{instance.n_processors} processors as in the file"
+        have = f" with {', '.join(instance.resource_names)}" if instance.n_resources else ""
+        made = f"{instance.n_processors} processors{have} as in the file"
         return f"{made}, {self._costs([instance], self.ccr, None)}"
 
     def assumed(self, *instances: Instance) -> tuple[str, ...]:
@@ -288,8 +308,8 @@ class MachineOptions:
         related = self.speeds is not None
         drawn = not related and self._kind != "identical"
         missing = {
-            "platform": self.platform is None and not related,
-            "processors": self.processors is None and not related,
+            "platform": self._kind is None and not related,
+            "processors": self._count is None and not related,
             **{name: drawn and name not in self.given for name in self._own if name in OF_KIND},
             "platform_seed": drawn and self.platform_seed is None,
             "bandwidth": open_links,
@@ -315,7 +335,14 @@ class MachineOptions:
 
     @property
     def _kind(self) -> str | None:
-        return None if self.platform is None else _plain(self.platform)
+        if self.platform is None:
+            return None if self.nodes is None or self.speeds else "identical"
+        return _plain(self.platform)
+
+    @property
+    def _count(self) -> int | None:
+        """Number of processors, where it is said; speeds say it, too."""
+        return self.processors if self.nodes is None else self.nodes
 
     @property
     def _own(self) -> dict[str, Any]:
@@ -368,6 +395,34 @@ class MachineOptions:
         return numbers
 
     @property
+    def _resources(self) -> dict[str, list[float]]:
+        """Resource → how much of it all processors have, or each of them."""
+        names = [name for name in KNOWN_RESOURCES if name in self.given]
+        return {name: self._capacities(name) for name in names} if self.cores is not None else {}
+
+    def _capacities(self, name: str) -> list[float]:
+        if name == MEMORY:
+            words = str(self.memory).split(SEPARATORS[name])
+            found = [size.parse(word) for word in words]
+            numbers = [number for number in found if number is not None]
+            if len(numbers) < len(found):
+                raise DAGSchedError(f"{self.label(name)} is {self.memory!r}: {size.HOW_TO_WRITE}")
+        else:
+            numbers = self._numbers(name, "write a number, or several with commas, as in 16,32")
+        for number in numbers:
+            self._check(name, number, 0, LARGEST)
+        return numbers
+
+    @property
+    def _gpus(self) -> int:
+        """How many of the processors are GPUs."""
+        text, most = str(self.gpus), self.processors or PROCESSORS
+        if not (text.isascii() and text.isdigit()):
+            raise DAGSchedError(f"{self.label('gpus')} is {text}: write a whole number")
+        self._check("gpus", float(text), 0, most)
+        return int(text)
+
+    @property
     def _acceleration(self) -> tuple[float, float]:
         """Lowest and highest."""
         remedy = "write a number or a range, as in 10 or 2..30"
@@ -383,8 +438,10 @@ class MachineOptions:
         own = {name: self.given[name] for name in self._own if name in self.given}
         if "acceleration" in own:
             own["acceleration"] = self._acceleration
+        if "gpus" in own:
+            own["gpus"] = self._gpus
         platform = PLATFORMS[self._kind or DEFAULT_KIND](
-            n_processors=self.processors or PROCESSORS,
+            n_processors=self._count or PROCESSORS,
             ccr=DEFAULT_CCR if ratio is None else ratio,
             **{COUNTS.get(name, name): value for name, value in own.items()},
         )
@@ -416,6 +473,43 @@ class MachineOptions:
                 or_numbers = " or numbers" if name in SEPARATORS else ""
                 raise DAGSchedError(f"{self.label(name)} is {value!r}: write {wanted}{or_numbers}")
 
+    def _check_nodes(self) -> None:
+        """Nodes are identical processors, and say so alone."""
+        for name in ("processors", "platform") if self.nodes is not None else ():
+            if name in self.given:
+                raise DAGSchedError(
+                    f"{self.label('nodes')} N is the same as {self.label('platform')} identical "
+                    f"with {self.label('processors')} N: leave {self.label(name)} or "
+                    f"{self.label('nodes')} out"
+                )
+
+    def _check_resources(self) -> None:
+        """Refuse numbers that do not fit the processors, and memory or GPUs without cores."""
+        if self._kind == "cpu_gpu":
+            if self.gpus is not None:
+                self._gpus  # noqa: B018 - raises if it cannot be read
+            found = [name for name in ("cores", "memory") if name in self.given]
+            if found:
+                raise DAGSchedError(
+                    f"processors of {self.label('platform')} cpu-gpu run one task at a time: leave "
+                    f"{self.label(found[0])} out, or write {self.label('nodes')} with "
+                    f"{self.label('cores')} and {self.label('gpus')}"
+                )
+            return
+        alone = "memory" if self.memory is not None else "gpus"
+        if self.cores is None and (self.memory is not None or (self.nodes and self.gpus)):
+            raise DAGSchedError(
+                f"{self.label(alone)} without {self.label('cores')} would let a processor run any "
+                f"number of tasks at the same time: write {self.label('cores')}, too"
+            )
+        p = len(self._speeds) or self._count or PROCESSORS
+        for name, have in self._resources.items():
+            if len(have) not in (1, p):
+                raise DAGSchedError(
+                    f"{self.label(name)} has {len(have)} values, but there are {p} processors: "
+                    "write one for all, or one for each"
+                )
+
     def _check_speeds(self) -> None:
         speeds = self._speeds
         if speeds and self._kind not in (None, "related"):
@@ -423,25 +517,32 @@ class MachineOptions:
                 f"{self.label('speeds')} are those of related processors: "
                 f"leave {self.label('platform')} {self.platform} out"
             )
-        if speeds and self.processors not in (None, len(speeds)):
+        if speeds and self._count not in (None, len(speeds)):
+            counted = self.label("processors" if self.nodes is None else "nodes")
             raise DAGSchedError(
-                f"{self.label('speeds')} has {len(speeds)} values, but {self.label('processors')} "
-                f"is {self.processors}: write one speed for each processor"
+                f"{self.label('speeds')} has {len(speeds)} values, but {counted} is {self._count}: "
+                "write one speed for each processor"
             )
 
     def _check_kind(self) -> None:
         """Refuse parameters of another kind of processors."""
         kind = "related" if self.speeds else self._kind or DEFAULT_KIND
         for name in OF_KIND:
+            if name in self._resources:
+                continue
             if name in self.given and name not in _parameters(kind):
                 homes = [shown for shown in KINDS if name in _parameters(_plain(shown))]
                 raise DAGSchedError(
                     f"{self.label(name)} is for {self.label('platform')} {' or '.join(homes)}, not "
                     f"for {kind.replace('_', '-')} processors: choose such a platform, or leave "
-                    f"{self.label(name)} out"
+                    f"{self.label(name)} out{self._of_nodes(name)}"
                 )
         if self.acceleration is not None:
             self._acceleration  # noqa: B018 - raises if it cannot be read
+
+    def _of_nodes(self, name: str) -> str:
+        """What else the parameter may have been meant for."""
+        return f"; for GPUs of each processor write {self.label('cores')}, too" * (name == "gpus")
 
     def _check(self, name: str, value: float | None, least: float, most: float) -> None:
         """Refuse a number out of its range."""

@@ -14,7 +14,7 @@ from dagsched_env.io.assumptions import warn
 from dagsched_env.io.attributes import RUNTIME_KEYS, interpret
 from dagsched_env.problem.errors import AssumptionWarning, FormatError
 from dagsched_env.problem.instance import DATA_KEYS
-from dagsched_env.problem.workflow import Workflow
+from dagsched_env.problem.workflow import KNOWN_RESOURCES, Workflow
 
 
 def workflow_from_networkx(
@@ -26,7 +26,8 @@ def workflow_from_networkx(
 ) -> Workflow:
     """Read a directed graph whose nodes carry one runtime each and whose edges an amount of data.
 
-    Parallel edges of a MultiDiGraph are one with the data of all; an ``AssumptionWarning`` says so.
+    Nodes may have ``cores``, ``memory`` and ``gpus``, as in files. Parallel edges of a MultiDiGraph
+    are one with the data of all; an ``AssumptionWarning`` says so.
 
     Args:
         graph: its nodes are the tasks, in this order; their texts are the names.
@@ -43,7 +44,8 @@ def workflow_from_networkx(
     if not graph.is_directed():
         raise FormatError(f"the graph is a {type(graph).__name__}: a workflow needs a DiGraph")
     nodes = {
-        str(node): _read(found, RUNTIME_KEYS, runtime) for node, found in graph.nodes(data=True)
+        str(node): _read(found, RUNTIME_KEYS, runtime) | _read(found, KNOWN_RESOURCES, None)
+        for node, found in graph.nodes(data=True)
     }
     if len(nodes) < len(graph):
         raise FormatError("two nodes of the graph have the same text: names are distinct")

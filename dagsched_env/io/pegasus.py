@@ -3,9 +3,10 @@
 The runtime of a job, in seconds, is the key ``runtime`` of its ``pegasus`` profiles, by which
 Pegasus itself schedules; else that of its metadata; else that of the ``pegasus`` profiles of its
 transformation, or of a site of this, in ``transformationCatalog``; a job without any takes its time
-from a table (``MachineOptions.times``). The size of a file, in bytes, is
-the ``size`` of a ``uses`` entry, of its metadata, or of the metadata of its replica. Where no file
-between two jobs has one, nothing is known of the data.
+from a table (``MachineOptions.times``). The ``pegasus`` profiles ``cores``, ``memory`` and ``gpus``
+of a job, or else of its transformation, are what its task uses, as in ``dax``. The size of a file,
+in bytes, is the ``size`` of a ``uses`` entry, of its metadata, or of the metadata of its replica.
+Where no file between two jobs has one, nothing is known of the data.
 
 Edges are the ``jobDependencies`` and, as Pegasus adds them, those from the job that writes a file
 to the jobs that read it. They carry the files that the parent writes and the child reads. A task
@@ -19,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from dagsched_env.io.dax import REQUESTED, requested
 from dagsched_env.io.fields import entries, get_text, index_of, record_of, texts
 from dagsched_env.io.numbers import amount
 from dagsched_env.io.transfers import transfers
@@ -29,7 +31,7 @@ Record = dict[str, Any]
 
 TOP_LEVEL = re.compile(r"^(pegasus|jobs) *:", re.MULTILINE)
 WHERE = "workflow"
-PROFILE = ("profiles", "pegasus", "runtime")
+PROFILES = ("profiles", "pegasus")
 READING, WRITING = ("input", "inout"), ("output", "inout")
 
 
@@ -64,11 +66,12 @@ def parse(record: Any) -> Workflow:
             )
         return sizes.get(file, 1.0)
 
-    catalog = _catalog(record)
+    runtimes = _catalog(record, "runtime")
+    resources = {name: _catalog(record, name) for name in REQUESTED}
     kinds = tuple(str(job.get("name") or job.get("file") or job.get("type")) for job in jobs)
     return Workflow(
         tasks=tuple(f"{kind}_{name}" for kind, name in zip(kinds, index, strict=True)),
-        runtimes=np.array([_runtime(job, i, catalog) for i, job in enumerate(jobs)]),
+        runtimes=np.array([_runtime(job, i, runtimes) for i, job in enumerate(jobs)]),
         edges=edges,
         data=transfers(edges, read, written, size),
         name=str(record.get("name") or "") or None,
@@ -76,6 +79,7 @@ def parse(record: Any) -> Workflow:
         labels=kinds,
         says_data=says_data,
         says_units=True,
+        **requested([_asked(job, i, resources) for i, job in enumerate(jobs)]),
     )
 
 
@@ -131,19 +135,19 @@ def _task(name: str, where: str, index: dict[str, int]) -> int:
     return index[name]
 
 
-def _catalog(record: Record) -> dict[tuple[Any, ...], float]:
-    """Runtime of each transformation that has one."""
-    runtimes: dict[tuple[Any, ...], float] = {}
+def _catalog(record: Record, profile: str) -> dict[tuple[Any, ...], float]:
+    """The number at a profile of each transformation that has it."""
+    found: dict[tuple[Any, ...], float] = {}
     where = f"{WHERE}.transformationCatalog"
     for i, entry in enumerate(
         _each(_part(record, "transformationCatalog"), "transformations", where)
     ):
         place = f"{where}.transformations[{i}]"
         for holder in (entry, *_each(entry, "sites", place)):
-            runtime = _number(holder, place, PROFILE)
-            if runtime is not None:
-                runtimes.setdefault(_transformation(entry), runtime)
-    return runtimes
+            number = _number(holder, place, (*PROFILES, profile))
+            if number is not None:
+                found.setdefault(_transformation(entry), number)
+    return found
 
 
 def _transformation(record: Record) -> tuple[Any, ...]:
@@ -152,10 +156,23 @@ def _transformation(record: Record) -> tuple[Any, ...]:
 
 def _runtime(job: Record, i: int, catalog: dict[tuple[Any, ...], float]) -> float:
     where = f"{WHERE}.jobs[{i}]"
-    runtime = _number(job, where, PROFILE, ("metadata", "runtime"))
+    runtime = _number(job, where, (*PROFILES, "runtime"), ("metadata", "runtime"))
     if runtime is None:
         runtime = catalog.get(_transformation(job))
     return math.nan if runtime is None else runtime
+
+
+def _asked(
+    job: Record, i: int, catalogs: dict[str, dict[tuple[Any, ...], float]]
+) -> dict[str, float]:
+    """What a job asks for, itself or by its transformation."""
+    asked: dict[str, float] = {}
+    for name, catalog in catalogs.items():
+        number = _number(job, f"{WHERE}.jobs[{i}]", (*PROFILES, name))
+        number = catalog.get(_transformation(job)) if number is None else number
+        if number is not None:
+            asked[name] = number
+    return asked
 
 
 def _part(record: Record, key: str) -> Record:

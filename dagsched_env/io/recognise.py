@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from dagsched_env.io import csv_workflow, fjsp, machine_file, own_json, pegasus, wfformat
+from dagsched_env.io import csv_workflow, fjsp, machine_file, own_json, pegasus, psplib, wfformat
 from dagsched_env.io.dot_syntax import starts_like_dot
 from dagsched_env.io.formats import FORMATS, READABLE, by_suffix
 from dagsched_env.io.job_shop import Row, announced
@@ -24,7 +24,8 @@ def recognise(source: Source) -> str:
 
     A directory is CSV. A suffix of only one format decides. Otherwise JSON starts with a brace or
     bracket, XML with ``<``, DOT with ``digraph``, CSV with a header of tasks and times; lines of a
-    Pegasus workflow start with ``pegasus:`` and ``jobs:``. Numbers are STG if the first line holds
+    Pegasus workflow start with ``pegasus:`` and ``jobs:``; a project of PSPLIB has a line
+    ``PRECEDENCE RELATIONS``. Numbers are STG if the first line holds
     one of them. Else they are a job shop where there are titles, or each job visits each machine
     once; else a flexible job shop where the lines have its form; else a job shop where the lines
     have pairs of numbers, or are twice as many as the jobs.
@@ -50,6 +51,8 @@ def recognise(source: Source) -> str:
         return "pegasus"
     if csv_workflow.recognises(source.text):
         return "csv"
+    if psplib.recognises(source.text):
+        return "psplib"
     return _numbers(source.text)
 
 

@@ -8,6 +8,7 @@ not seen, and may be dropped by who reads the cell.
 import re
 
 from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.platforms.altered import altered
 
 FORMULA = re.compile(r"(?:^|(?<=;))(?=[=+\-@＝＋－＠'\ufeff])")
 """Where an apostrophe is put; also before another one, so that names stay distinct."""
@@ -20,8 +21,11 @@ def quoted(name: str) -> str:
 
 def with_quoted_names(instance: Instance) -> Instance:
     """The same problem with all names ``quoted``."""
-    return instance.renamed(
+    renamed = instance.renamed(
         None if instance.name is None else quoted(instance.name),
         task_names=[quoted(name) for name in instance.task_names],
         processor_names=[quoted(name) for name in instance.processor_names],
     )
+    if not instance.n_resources:
+        return renamed
+    return altered(renamed, resource_names=[quoted(name) for name in instance.resource_names])

@@ -21,7 +21,7 @@ from dagsched_env.kernels.arrays import Floats
 from dagsched_env.problem.errors import FormatError
 from dagsched_env.problem.workflow import Workflow
 
-COLUMNS = {"task": ("task", "name", "label"), "time": (*TIMES, "seconds"), "": ()}
+COLUMNS = {"task": ("task", "name", "label"), "time": (*TIMES, "seconds")}
 UNIT = 1.0
 END_OF_LINE = re.compile(r"\n|\\[nlr]")
 """In a label; DOT writes an escape."""

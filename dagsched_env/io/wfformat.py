@@ -13,6 +13,7 @@ import numpy as np
 from dagsched_env.io.fields import entries, get, get_amount, index_of, record_of, texts
 from dagsched_env.io.transfers import transfers
 from dagsched_env.io.wfformat_14 import RELATIVES, declared_edges, parse_14
+from dagsched_env.io.wfformat_resources import recorded, recorder_of
 from dagsched_env.kernels.arrays import Floats
 from dagsched_env.problem.errors import FormatError
 from dagsched_env.problem.workflow import Workflow
@@ -29,11 +30,12 @@ def parse(record: Any) -> Workflow:
     """Turn a trace into a workflow.
 
     An edge is a declared parent or child; it carries the total size of the files that the parent
-    writes and the child reads. Everything else in the trace is ignored.
+    writes and the child reads. Cores and memory are those of ``wfformat_resources``. Everything
+    else in the trace is ignored.
 
     Raises:
         FormatError: a key is missing or of a wrong type, an id is unknown or not unique, or a
-            runtime or size is not between 0 and 1e100; the message names the place.
+            runtime, size or resource is not between 0 and 1e100; the message names the place.
     """
     if not recognises(record):
         raise FormatError("no WfFormat trace: the top level has no key 'workflow'")
@@ -44,10 +46,11 @@ def parse(record: Any) -> Workflow:
     workflow = record_of(record["workflow"], "workflow")
     name = record.get("name")
     label = name if isinstance(name, str) and name else None
-    return parse_14(workflow, label) if version == "1.4" else _parse_15(workflow, label)
+    parse_version = parse_14 if version == "1.4" else _parse_15
+    return parse_version(workflow, label, recorder_of(record))
 
 
-def _parse_15(workflow: dict[str, Any], name: str | None) -> Workflow:
+def _parse_15(workflow: dict[str, Any], name: str | None, recorder: str) -> Workflow:
     where = "workflow.specification"
     specification = record_of(get(workflow, "specification", "workflow"), where)
     tasks = list(entries(specification, "tasks", where))
@@ -55,13 +58,15 @@ def _parse_15(workflow: dict[str, Any], name: str | None) -> Workflow:
     if not index:
         raise FormatError(f"{where}.tasks is empty: a workflow has at least one task")
     edges = _edges(tasks, index, f"{where}.tasks")
+    runs = _runs(workflow, index)
     return Workflow(
         tasks=tuple(index),
-        runtimes=np.array(_runtimes(workflow, index), dtype=np.float64),
+        runtimes=np.array([get_amount(run, "runtimeInSeconds", place) for run, place in runs]),
         edges=tuple(edges),
         data=_data(specification, tasks, edges),
         name=name,
         says_units=True,
+        **recorded(runs, recorder),
     )
 
 
@@ -75,8 +80,8 @@ def _edges(tasks: list[dict[str, Any]], index: dict[str, int], where: str) -> li
     return list(declared_edges(tasks, index, where))
 
 
-def _runtimes(workflow: dict[str, Any], index: dict[str, int]) -> list[float]:
-    """Seconds of each task, in the order of the specification."""
+def _runs(workflow: dict[str, Any], index: dict[str, int]) -> list[tuple[dict[str, Any], str]]:
+    """The execution of each task and its place, in the order of the specification."""
     execution = record_of(get(workflow, "execution", "workflow"), "workflow.execution")
     where = "workflow.execution.tasks"
     runs = list(entries(execution, "tasks", "workflow.execution"))
@@ -84,10 +89,7 @@ def _runtimes(workflow: dict[str, Any], index: dict[str, int]) -> list[float]:
     for name in index:
         if name not in position:
             raise FormatError(f"{where} has no entry of task {name!r}, so it has no runtime")
-    return [
-        get_amount(runs[position[name]], "runtimeInSeconds", f"{where}[{position[name]}]")
-        for name in index
-    ]
+    return [(runs[position[name]], f"{where}[{position[name]}]") for name in index]
 
 
 def _data(

@@ -12,6 +12,7 @@ import numpy as np
 
 from dagsched_env.io.fields import entries, get_amount, get_text, index_of, texts
 from dagsched_env.io.transfers import transfers
+from dagsched_env.io.wfformat_resources import recorded
 from dagsched_env.problem.errors import FormatError
 from dagsched_env.problem.workflow import Workflow
 
@@ -19,8 +20,10 @@ WHERE = "workflow.tasks"
 RELATIVES = ("parents", "children")
 
 
-def parse_14(workflow: dict[str, Any], name: str | None) -> Workflow:
+def parse_14(workflow: dict[str, Any], name: str | None, recorder: str) -> Workflow:
     """Turn the ``workflow`` of a 1.4 trace into a workflow named ``name``.
+
+    ``recorder`` is the name of the runtime system; empty where it is not known.
 
     Raises:
         FormatError: as ``wfformat.parse``.
@@ -36,6 +39,7 @@ def parse_14(workflow: dict[str, Any], name: str | None) -> Workflow:
             f"no entry of {WHERE} has a key 'parents' or 'children', and no file goes from one to "
             "another: add them, with [] where there are none"
         )
+    runs = ((task, f"{WHERE}[{i}]") for i, task in enumerate(tasks))
     return Workflow(
         tasks=tuple(index),
         runtimes=np.array(
@@ -46,6 +50,7 @@ def parse_14(workflow: dict[str, Any], name: str | None) -> Workflow:
         data=transfers(edges, [*map(set, read)], [*map(set, written)], lambda file, _: sizes[file]),
         name=name,
         says_units=True,
+        **recorded(runs, recorder, cores_key="cores"),
     )
 
 

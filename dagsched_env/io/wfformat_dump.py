@@ -2,8 +2,10 @@
 
 WfFormat has one runtime for each task and no links. So ``runtimeInSeconds`` is the mean over the
 eligible processors, and ``sizeInBytes`` is the data of an edge as one file (whole numbers pass the
-schema; others are written as they are). A top-level key ``"dagsched"``, which other readers ignore,
-holds the whole instance. It is used only if the rest of the file agrees with it.
+schema; others are written as they are). ``coreCount`` is what a task uses of ``cores``, if it is at
+least 1, as the schema has it; ``memoryInBytes`` what it uses of ``memory``. A top-level key
+``"dagsched"``, which other readers ignore, holds the whole instance. It is used only if the rest of
+the file agrees with it.
 """
 
 import json
@@ -13,8 +15,11 @@ from typing import Any
 from dagsched_env.io import own_json
 from dagsched_env.problem.errors import FormatError
 from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.workflow import CORES, MEMORY
 
 KEY = "dagsched"
+LEAST_CORES = 1.0
+"""Of a task, by the schema."""
 ID = re.compile(r"[0-9a-zA-Z_.-]+", re.ASCII)
 """Ids that the schema allows in ``parents`` and ``children``."""
 
@@ -74,7 +79,7 @@ def _workflow(instance: Instance) -> dict[str, Any]:
         files.append(
             {
                 "id": f"e{e}",
-                "sizeInBytes": int(amount) if float(amount).is_integer() else float(amount),
+                "sizeInBytes": _whole(float(amount)),
             }
         )
     runtimes = instance.arrays.mean_comp.tolist()
@@ -84,8 +89,24 @@ def _workflow(instance: Instance) -> dict[str, Any]:
             "makespanInSeconds": 0,
             "executedAt": "1970-01-01T00:00:00Z",
             "tasks": [
-                {"id": task, "runtimeInSeconds": runtime}
-                for task, runtime in zip(ids, runtimes, strict=True)
+                {"id": task, "runtimeInSeconds": runtime, **_resources(instance, t)}
+                for t, (task, runtime) in enumerate(zip(ids, runtimes, strict=True))
             ],
         },
     }
+
+
+def _resources(instance: Instance, task: int) -> dict[str, float]:
+    """What a task uses, as far as the schema has a field for it."""
+    uses = dict(zip(instance.resource_names, instance.demands[task].tolist(), strict=True))
+    found = {}
+    if uses.get(CORES, 0.0) >= LEAST_CORES:
+        found["coreCount"] = _whole(uses[CORES])
+    if MEMORY in uses:
+        found["memoryInBytes"] = _whole(uses[MEMORY])
+    return found
+
+
+def _whole(value: float) -> float:
+    """The same number, without a point where it is whole."""
+    return int(value) if value.is_integer() else value

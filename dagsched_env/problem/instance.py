@@ -270,6 +270,8 @@ class Instance:
         latency: npt.ArrayLike | None = None,
         processor_names: Sequence[str] | None = None,
         name: str | None = None,
+        capacities: npt.ArrayLike | None = None,
+        resource_names: Sequence[str] | None = None,
     ) -> "Instance":
         """Read a DiGraph whose nodes carry a cost vector and whose edges carry an amount of data.
 
@@ -282,6 +284,8 @@ class Instance:
             latency: as of ``Instance``.
             processor_names: as of ``Instance``.
             name: a label; default: that of the graph.
+            capacities: as of ``Instance``, where nodes have the attribute ``demands``: k numbers.
+            resource_names: as of ``Instance``.
 
         Raises:
             InvalidInstanceError: a node without costs, or anything that ``Instance`` refuses, such
@@ -297,6 +301,12 @@ class Instance:
                 raise InvalidInstanceError(
                     f"node {node!r} has no attribute {comp!r} with its costs"
                 )
+        uses = [attributes.get("demands") for _, attributes in graph.nodes(data=True)]
+        missing = next((i for i, found in enumerate(uses) if found is None), None)
+        if missing is not None and (capacities is not None or any(x is not None for x in uses)):
+            raise InvalidInstanceError(
+                f"node {list(graph.nodes)[missing]!r} has no attribute 'demands' with what it uses"
+            )
         return cls(
             [attributes[comp] for _, attributes in graph.nodes(data=True)],
             [(index[u], index[v]) for u, v in graph.edges()],
@@ -306,13 +316,20 @@ class Instance:
             task_names=[str(node) for node in graph.nodes],
             processor_names=processor_names,
             name=name if name is not None else (graph.name or None),
+            demands=None if missing is not None else uses,  # type: ignore[arg-type]
+            capacities=capacities,
+            resource_names=resource_names,
         )
 
     def to_networkx(self) -> "nx.DiGraph[Any]":
-        """DiGraph on the task names: node attribute ``comp`` (list), edge attribute ``data``."""
+        """DiGraph on the task names: node attribute ``comp`` (list), edge attribute ``data``.
+
+        With resources nodes have ``demands`` (list), too.
+        """
         graph: nx.DiGraph[Any] = nx.DiGraph(name=self.name or "")
-        for task, costs in zip(self.task_names, self.comp.tolist(), strict=True):
-            graph.add_node(task, comp=costs)
+        for t, (task, costs) in enumerate(zip(self.task_names, self.comp.tolist(), strict=True)):
+            uses = {"demands": self.demands[t].tolist()} if self.n_resources else {}
+            graph.add_node(task, comp=costs, **uses)
         for (u, v), amount in zip(self.edges.tolist(), self.data.tolist(), strict=True):
             graph.add_edge(self.task_names[u], self.task_names[v], data=amount)
         return graph

@@ -10,6 +10,7 @@ In reading order:
 
 - ``ccr``: the ratio of communication to computation, measured and set exactly;
 - ``altered``: an instance with some of its numbers changed;
+- ``nodes``: processors that run several tasks at once, within cores, memory and other resources;
 - ``drawn``: the protocol of all platforms; unrelated and related processors; CPUs and GPUs;
 - ``machines``: for workflow files: ``Platform``, given by its speeds and links, ``Seeded`` and
   ``RandomPlatform``;

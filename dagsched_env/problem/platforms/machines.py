@@ -13,6 +13,7 @@ from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.kinds import task_kinds
 from dagsched_env.problem.platforms.drawn import PlatformModel, Unrelated
+from dagsched_env.problem.platforms.nodes import on_nodes
 from dagsched_env.problem.workflow import Workflow
 
 
@@ -30,6 +31,11 @@ class Platform:
         eligible: the processors that may run a task, by the name of the task or else by its kind
             (``Workflow.kinds``, or the kind that a Gantt chart shows: ``problem.kinds``);
             tasks that are not named run on all.
+        capacities: how much of each resource the processors have, by its name, such as ``cores``,
+            ``memory`` (bytes) and ``gpus``: one number ≥ 0 or ``[p]``, ``inf`` = no limit. Tasks on
+            a processor overlap within them. A task uses what the workflow records, else one core,
+            and nothing of any other resource. None = a processor runs one task at a time, whatever
+            the workflow records.
 
     Raises:
         DAGSchedError: a wrong shape or a number out of its range; the message names it.
@@ -43,6 +49,7 @@ class Platform:
         latency: npt.ArrayLike = 0.0,
         processor_names: Sequence[str] | None = None,
         eligible: Mapping[str, Collection[str]] | None = None,
+        capacities: Mapping[str, npt.ArrayLike] | None = None,
     ) -> None:
         self.speeds = _floats("speeds", speeds)
         if self.speeds.ndim != 1 or self.speeds.size == 0:
@@ -67,6 +74,11 @@ class Platform:
                     f"eligible[{task!r}] {wrong}: there are {', '.join(map(str, processor_names))}"
                 )
 
+        self.capacities = {
+            resource: _capacity(resource, have, self.n_processors)
+            for resource, have in (capacities or {}).items()
+        }
+
     @property
     def n_processors(self) -> int:
         return int(self.speeds.shape[0])
@@ -87,9 +99,10 @@ class Platform:
         """The workflow on these processors.
 
         Raises:
-            DAGSchedError: ``eligible`` names neither a task nor a kind of the workflow.
+            DAGSchedError: ``eligible`` names neither a task nor a kind of the workflow; or a task
+                uses more of a resource than any processor has that could run it.
         """
-        return Instance(
+        unary = Instance(
             np.where(self._allowed(workflow), workflow.runtimes[:, None] / self.speeds, np.inf),
             workflow.edges,
             workflow.data,
@@ -100,6 +113,7 @@ class Platform:
             name=workflow.name,
             assumptions=workflow.assumptions,
         )
+        return on_nodes(unary, workflow, self.capacities)
 
     def _allowed(self, workflow: Workflow) -> npt.NDArray[np.bool_]:
         """``[n, p]`` whether a task may run on a processor."""
@@ -191,6 +205,19 @@ def _floats(name: str, values: npt.ArrayLike) -> Floats:
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise DAGSchedError(f"{name} is not a rectangular array of numbers") from None
+
+
+def _capacity(resource: str, values: npt.ArrayLike, p: int) -> Floats:
+    """``[p]`` of one resource."""
+    name = f"capacities[{resource!r}]"
+    found = _floats(name, values)
+    if found.shape not in ((), (p,)):
+        raise DAGSchedError(
+            f"{name} needs to be one number or of shape [{p}], got {list(found.shape)}"
+        )
+    if not (found >= 0).all():
+        raise DAGSchedError(f"{name} is {found.tolist()}: capacities are >= 0, inf for no limit")
+    return np.broadcast_to(found, (p,)).copy()
 
 
 def _matrix(name: str, values: npt.ArrayLike, p: int, diagonal: float) -> Floats:

@@ -25,6 +25,8 @@ from dagsched_env.problem.platforms import (
     Unrelated,
     ccr,
 )
+from dagsched_env.problem.schedule import Schedule
+from dagsched_env.schedulers import heft
 from helpers import TESTS
 
 GRAPH = TESTS / "data" / "formats" / "weight_style.dot"
@@ -535,3 +537,21 @@ def test_machine_files_that_do_not_fit_name_the_problem(capsys, tmp_path, machin
     machine_file.write_text("{}")
     message = refusal(capsys, "info", GRAPH, "--machines", machine_file)
     assert f'{machine_file}: no machine file: the top level needs "format"' in message
+
+
+def test_nodes_with_cores_and_memory_from_a_command_to_a_schedule(capsys, tmp_path):
+    options = ["--nodes", 2, "--cores", 8, "--memory", "128GB", "--bandwidth", "1Gbit/s"]
+    schedule = tmp_path / "schedule.json"
+    out, err = run(capsys, "schedule", "blast", *options, "--scheduler", "heft", "--out", schedule)
+    assert err[0] == (
+        "dagsched: blast: resources: cores: the peak of those that were used; memory: the peak of "
+        "the resident set"
+    )
+    assert out[-2].startswith("assumed: resources: cores: the peak")
+    machines = io.MachineOptions(nodes=2, cores=8, memory="128GB", bandwidth="1Gbit/s")
+    instance = machines.equip(io.read("blast"))
+    found = Schedule.from_json(schedule.read_text())
+    found.validate(instance)
+    assert found.makespan < heft(io.MachineOptions(nodes=2, ccr=0).equip(io.read("blast"))).makespan
+    out, _ = run(capsys, "info", "blast", *options)
+    assert any("2 identical nodes with cores 8, memory 128GB" in line for line in out)

@@ -162,7 +162,7 @@ TASKS = "task,time\na,1\nb,2\n"
     [
         ({"x.csv": "task\na\n"}, "line 1 has no column 'time' or 'runtime' or .*: add it"),
         ({"x.csv": "time\n1\n"}, "line 1 has no column 'task': add it"),
-        ({"x.csv": "task,time,cores\na,1,2\n"}, "line 1: the column 'cores' is not read: remove"),
+        ({"x.csv": "task,time,queue\na,1,2\n"}, "line 1: the column 'queue' is not read: remove"),
         ({"x.csv": "\ntask;time\na;1\n"}, "cells of the table .* semicolons: .* by commas$"),
         ({"x.csv": "task\ttime\na\t1\n"}, "cells of the table .* tabs: separate them by commas$"),
         ({"x.csv": '"task";"time"\n"a";1,5\n'}, "by commas, and write numbers with points"),

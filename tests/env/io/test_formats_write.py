@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 from dagsched_env import Instance, Schedule, io
 from dagsched_env.problem.errors import DAGSchedError, FormatError, InvalidScheduleError
@@ -46,7 +47,23 @@ def named_instances(draw, names):
         task_names=draw(st.none() | st.lists(names, min_size=n, max_size=n, unique=True)),
         processor_names=draw(st.none() | st.lists(names, min_size=p, max_size=p, unique=True)),
         name=draw(st.none() | names.filter(bool)),
+        **draw(resources(n, p, names)),
     )
+
+
+@st.composite
+def resources(draw, n, p, names):
+    """Demands that fit on every processor, and names of any text; or nothing."""
+    k = draw(st.integers(0, 3))
+    if k == 0:
+        return {}
+    demands = draw(hnp.arrays(np.float64, (n, k), elements=st.sampled_from([0, 0.1, 1, 1.5, 8e9])))
+    spare = draw(hnp.arrays(np.float64, (p, k), elements=st.sampled_from([0, 0.1, 2, np.inf])))
+    return {
+        "demands": demands,
+        "capacities": demands.max(axis=0) + spare,
+        "resource_names": draw(st.none() | st.lists(names, min_size=k, max_size=k, unique=True)),
+    }
 
 
 @pytest.fixture

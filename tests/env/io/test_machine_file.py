@@ -137,7 +137,7 @@ ERRORS = [
     ({"processors": [{"speed": 1}]}, "processors[0] has no key 'name'"),
     ({"processors": [{"name": 3}]}, "processors[0].name is int, not text"),
     ({"processors": [{"name": "a"}] * 2}, "processors[1].name repeats 'a' of processors[0]"),
-    (processor(cores=4), "processors[0] has an unknown key 'cores': write name, speed"),
+    (processor(sockets=4), "processors[0] has an unknown key 'sockets': write name, speed"),
     (processor(speed=0), "processors[0].speed is 0: write a number > 0, such as 1"),
     (processor(speed="2"), "processors[0].speed is '2': write a number > 0, such as 1"),
     (processor(speed=True), "processors[0].speed is True: write a number > 0, such as 1"),
