@@ -1,6 +1,6 @@
 """The time that a transfer of data between two processors takes."""
 
-from dagsched_env.kernels.arrays import InstanceArrays
+from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.jit import borrowing
 
 
@@ -16,3 +16,19 @@ def communication(g: InstanceArrays, data: float, source: int, target: int) -> f
         target: the processor that receives.
     """
     return g.latency[source, target] + data * g.inv_bandwidth[source, target]  # type: ignore[no-any-return]
+
+
+@borrowing
+def arrival_time(g: InstanceArrays, processor: Ints, finish: Floats, task: int, q: int) -> float:
+    """When all inputs of a task are on a processor (time); 0 for a task without predecessors.
+
+    Args:
+        processor: ``[n]`` processors of the predecessors.
+        finish: ``[n]`` finish times of the predecessors.
+        q: the processor that needs the inputs.
+    """
+    arrival = 0.0
+    for e in range(g.pred_ptr[task], g.pred_ptr[task + 1]):
+        u = g.pred_task[e]
+        arrival = max(arrival, finish[u] + communication(g, g.pred_data[e], processor[u], q))
+    return arrival

@@ -3,13 +3,12 @@
 import numpy as np
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
-from dagsched_env.kernels.graph.communication import communication
+from dagsched_env.kernels.graph.communication import arrival_time, communication
 from dagsched_env.kernels.graph.ranks import order_by_rank
 from dagsched_env.kernels.graph.resources import has_resources
 from dagsched_env.kernels.jit import kernel
 from dagsched_env.kernels.lists.fixed_order import schedule_with_costs_to_go
 from dagsched_env.kernels.lists.orders import ready_order
-from dagsched_env.kernels.schedules.decoding import arrival_time
 
 
 @kernel

@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints, Placements
+from dagsched_env.kernels.graph.communication import arrival_time
 from dagsched_env.kernels.graph.eligibility import Eligibility
 from dagsched_env.kernels.jit import borrowing, kernel
 from dagsched_env.kernels.lists.placements import clear_placements, put
 from dagsched_env.kernels.schedules.crossover import open_places, shift
-from dagsched_env.kernels.schedules.decoding import arrival_time
 
 UNIFORMS_PER_MOVE = 4
 """Random numbers of a move: task, processor or place, which one, acceptance."""

@@ -23,9 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
-from dagsched_env.kernels.graph.communication import communication
+from dagsched_env.kernels.graph.communication import arrival_time, communication
 from dagsched_env.kernels.jit import borrowing
-from dagsched_env.kernels.schedules.decoding import arrival_time
 
 
 class Solution(NamedTuple):

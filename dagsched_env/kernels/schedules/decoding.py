@@ -3,7 +3,7 @@
 import numpy as np
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints, Placements
-from dagsched_env.kernels.graph.communication import communication
+from dagsched_env.kernels.graph.communication import arrival_time
 from dagsched_env.kernels.jit import borrowing, kernel
 from dagsched_env.kernels.lists.placements import clear_placements, empty_placements, put
 
@@ -82,19 +82,3 @@ def justify(
             order[k] = direction.topo[by_finish[k]]
         makespan = decode_into(direction, s, order, processor, True)
     return makespan
-
-
-@borrowing
-def arrival_time(g: InstanceArrays, processor: Ints, finish: Floats, task: int, q: int) -> float:
-    """When all inputs of a task are on a processor (time); 0 for a task without predecessors.
-
-    Args:
-        processor: ``[n]`` processors of the predecessors.
-        finish: ``[n]`` finish times of the predecessors.
-        q: the processor that needs the inputs.
-    """
-    arrival = 0.0
-    for e in range(g.pred_ptr[task], g.pred_ptr[task + 1]):
-        u = g.pred_task[e]
-        arrival = max(arrival, finish[u] + communication(g, g.pred_data[e], processor[u], q))
-    return arrival
