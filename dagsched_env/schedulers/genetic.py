@@ -99,6 +99,17 @@ class Evolution:
             self._breed(self._adults, count)
         budget.evaluations += count
 
+    def join(self, schedule: Schedule) -> None:
+        """Let a schedule take the place of the longest of the population, if it is shorter."""
+        if self._adults is None:
+            self._founders[0] = min(self._founders[0], schedule, key=lambda made: made.makespan)
+            return
+        worst = int(self._adults.makespan.argmax())
+        if schedule.makespan < self._adults.makespan.min():
+            self._adults.order[worst] = execution_order(self._incumbent.instance, schedule)
+            self._adults.processor[worst] = schedule.processor
+            self._adults.makespan[worst] = schedule.makespan
+
     def _found(self, count: int) -> None:
         """Noisy list schedules join the first generation."""
         instance, insertion = self._incumbent.instance, self._incumbent.insertion

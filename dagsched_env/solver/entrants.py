@@ -143,6 +143,8 @@ class Descents:
 class Genetic:
     """A population of its own: the best schedule of the race would soon rule it.
 
+    With resources, where a child is justified, the best schedule joins it before each turn.
+
     Args:
         incumbent: of the race.
         rng: of all choices.
@@ -160,6 +162,8 @@ class Genetic:
 
     def begin(self) -> None:
         """Go on."""
+        if self._own.instance.n_resources:
+            self._evolution.join(self._incumbent.schedule)
 
     def advance(self, done: float) -> float:
         """A generation, or a part of it."""

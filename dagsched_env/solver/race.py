@@ -37,8 +37,12 @@ ANNEALINGS = (
 LISTS, MORE_LISTS = 0.2, 0.4
 """Most of the budget for list schedules that learn from each other, and where there is no time for
 descents."""
+COOL = Setting(RULES, Cooling(0.4, 0.04))
+"""With resources other rules do not count, and hotter chains are worse."""
 IN_VAIN = 30
 """How many follow the shortest one of a series at its end."""
+IN_VAIN_SHARING = 300
+"""The same with resources."""
 SERIES_COST = 1.5
 """Time of one of them, in list schedules."""
 MOVES_PER_LIST = 0.5
@@ -143,6 +147,7 @@ class _Track:
             start=start,
             lists=False,
         )
+        self._patience = IN_VAIN_SHARING if best.instance.n_resources else IN_VAIN
         self._unit = self._incumbent.makespan / best.instance.n_tasks
 
     @property
@@ -160,6 +165,12 @@ class _Track:
 
     def entrants(self) -> list[Entrant]:
         """All of them, in the order of the first heat."""
+        if self._best.instance.n_resources:
+            return [
+                Genetic(self._incumbent, self._rng),
+                self.descents(),
+                self.annealing(COOL),
+            ]
         return [
             Genetic(self._incumbent, self._rng),
             self.descents(),
@@ -189,7 +200,7 @@ class _Track:
             and budget.progress < end
             and self._best.left_s > SERIES_COST * self._best.list_s
         ):
-            if in_vain == IN_VAIN:
+            if in_vain == self._patience:
                 if not again:
                     break
                 series = ListSeries(instance, self._rng, insertion=True)
