@@ -1,35 +1,33 @@
-"""How short ``solve`` makes the plans of TPC-H queries on which PPO-BiHyb was published.
+"""Lists of TPC-H query plans on one cluster, against the published makespans of PPO-BiHyb.
 
     git clone https://github.com/Thinklab-SJTU/PPO-BiHyb
-    python benchmarks/tpch.py PPO-BiHyb [--graphs 50 100 150] [--seconds 1] [--capacity 6000]
+    python benchmarks/tpch.py PPO-BiHyb [--plans 50 100 150] [--seconds 1 10] [--seed 0]
 
-Wang et al. 2021, "A bi-level framework for learning to solve combinatorial optimization on graphs",
-NeurIPS, schedule the stages of 50, 100 or 150 queries on one pool of 6000 executors. The repository
-has no licence: nothing of it is here. Of a clone the lists of queries (``dag_data/dag_dict.py``,
-those of index 1, ten of each size) and the recorded executions (``dag_data/tpch``) are read, as
-data: no code of it runs, and the records, which are pickled, may hold plain values only.
+R. Wang, Z. Hua, G. Liu, J. Zhang, J. Yan, F. Qi, S. Yang, J. Zhou, X. Yang 2021, "A bi-level
+framework for learning to solve combinatorial optimization on graphs", NeurIPS. Their repository has
+no licence, so it is read where it was cloned and nothing of it is here.
 
-A problem is the union of the plans of a list. A stage lasts the mean of all times that are recorded
-of its tasks; as in Decima, the times of fresh executors are taken out of the first wave, and an
-empty first wave becomes that of the next smaller number of executors. It uses as many executors as
-it has tasks. All start at time 0, nothing is communicated, the makespan is to be short. The paper
-gives means over the ten problems.
+Each test set has ten instances, and the published figure is their mean. An instance is a list of
+50, 100 or 150 plans of the 22 TPC-H queries at seven sizes; the lists are written out in
+``dag_data/dag_dict.py`` (second set of each number). A task is a stage of a plan. Its duration is
+the mean over all times that were recorded for its parallel parts (ms), its demand the number of
+these parts, and the cluster runs 6000 of them at once. Communication is free.
 
-What is checked, at each call: the mean number of stages is the published one, and so are the mean
-makespans of the three list schedules that the paper compares with, to the last digit. They are made
-as the paper's simulator makes them: whenever stages end, the ready ones start by priority, each if
-it still fits. That simulator adds up shares of the pool in float64, so some sets of stages that use
-all of it are refused. Ours counts executors. "critical path, exact" is the same rule without those
-refusals. With ``--capacity 5999`` schedules are valid in that arithmetic, too, whatever it rounds.
+What was checked: with their way of counting, an implementation of our own of their three heuristics
+gives all nine published means to the last digit, and the program ends with an error where it does
+not. Each of these schedules is also valid for our instances. Their demands are shares of the
+capacity in floating point, whose sums may be a little too large: a task that would fill the cluster
+exactly then waits. ``critical path, exact`` counts whole parts instead.
 
-Each search has one core and ``--seconds``; every schedule is validated.
+All of ours have one core. The bound is that of ``dagsched_env.problem.bounds``.
 """
 
 import argparse
 import ast
 import heapq
-import pickle
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import pickletools
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -40,313 +38,309 @@ from dagsched_env import Instance
 from dagsched_env.problem.bounds import lower_bounds
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers import heft, iterated_lists
-from dagsched_env.solver import solve
+from dagsched_env.solver import load_kernels, solve
 
-POOL = 6000
-"""Executors."""
+CAPACITY = 6000
 TEST = 1
-"""Index of the test problems among the lists; 0 are those of the training."""
-TIME_UNIT = 5000.0
-"""Times are divided by it in the paper's simulator; only rounding depends on it."""
-BIHYB = "PPO-BiHyb"
-PUBLISHED: dict[int, dict[str, float]] = {
-    50: {
-        "stages": 467.2,
-        "shortest job first": 12818,
-        "tetris": 12113,
-        "critical path": 9821,
-        BIHYB: 8906,
-    },
-    100: {
-        "stages": 929.8,
-        "shortest job first": 19503,
-        "tetris": 18291,
-        "critical path": 16914,
-        BIHYB: 15193,
-    },
-    150: {
-        "stages": 1384.5,
-        "shortest job first": 27409,
-        "tetris": 25325,
-        "critical path": 24429,
-        BIHYB: 22371,
-    },
+"""Number of the test sets in the lists; 0 are those for training."""
+BIHYB, CRITICAL = "PPO-BiHyb", "critical path"
+PUBLISHED = {
+    "shortest first": {50: 12818, 100: 19503, 150: 27409},
+    "tetris": {50: 12113, 100: 18291, 150: 25325},
+    CRITICAL: {50: 9821, 100: 16914, 150: 24429},
+    BIHYB: {50: 8906, 100: 15193, 150: 22371},
 }
-"""Queries of a problem → means over the ten problems, from the table of the paper."""
-
-
-# -- the problems ------------------------------------------------------------------------------
+"""Mean makespans (ms) by the number of plans."""
 
 
 class Plan(NamedTuple):
-    """Stages of a query, or of all queries of a problem."""
+    """A query at a size."""
 
     durations: list[float]
-    """Of each stage (ms)."""
-    executors: list[int]
-    """That each stage uses."""
+    """``[n]`` (ms)."""
+    demands: list[int]
+    """``[n]`` parallel parts."""
     edges: list[tuple[int, int]]
-    """Pairs (predecessor, successor) of stages."""
 
 
-class Piece:
-    """Stands in for what numpy pickles a record in: keeps what it is made of, and runs nothing."""
-
-    def __init__(self, *_: Any) -> None:
-        self.state: Any = None
-
-    def __setstate__(self, state: Any) -> None:
-        self.state = state
+# -- reading their files -----------------------------------------------------------------------
 
 
-class PlainUnpickler(pickle.Unpickler):
-    """Reads plain values in an array of numpy without a dimension; refuses all else."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        """A stand-in for the array."""
-        if module.partition(".")[0] == "numpy" and name in ("_reconstruct", "ndarray", "dtype"):
-            return Piece
-        raise pickle.UnpicklingError(f"{module}.{name} is no part of a record")
-
-
-def record_in(path: Path) -> Any:
-    """The plain value in a ``.npy`` file of one object."""
-    with path.open("rb") as stream:
-        np.lib.format.read_magic(stream)
-        np.lib.format.read_array_header_1_0(stream)
-        (value,) = PlainUnpickler(stream, encoding="latin1").load().state[-1]
-    return value
+def lists(clone: Path) -> dict[int, list[list[tuple[str, int]]]]:
+    """Number of plans → the plans of each test instance, as (size, query)."""
+    tree = ast.parse((clone / "dag_data" / "dag_dict.py").read_text(encoding="utf-8"))
+    (table,) = (ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign))
+    return {plans: sets[TEST] for plans, sets in table.items()}
 
 
 @cache
-def plan_of(folder: Path, size: str, query: int) -> Plan:
-    """The plan of a query on data of a size, such as ``100g``."""
-    adjacency = np.load(folder / size / f"adj_mat_{query}.npy", allow_pickle=False)
-    stages = record_in(folder / size / f"task_duration_{query}.npy")
+def read_plan(clone: Path, size: str, query: int) -> Plan:
+    """A plan from its two files."""
+    folder = clone / "dag_data" / "tpch" / size
+    adjacent = np.load(folder / f"adj_mat_{query}.npy", allow_pickle=False)
+    stages = recorded(folder / f"task_duration_{query}.npy")
     return Plan(
-        [mean_time(stages[i]) for i in range(len(adjacency))],
-        [n_tasks(stages[i]) for i in range(len(adjacency))],
-        [(int(u), int(v)) for u, v in np.argwhere(adjacency == 1)],
+        durations=[mean_duration(stages[i]) for i in range(len(adjacent))],
+        demands=[parallel_parts(stages[i]) for i in range(len(adjacent))],
+        edges=[(int(i), int(j)) for i, j in np.argwhere(adjacent == 1)],
     )
 
 
-Waves = Mapping[str, Mapping[int, Sequence[int]]]
-"""``first_wave``, ``rest_wave`` or ``fresh_durations`` → number of executors → times (ms)."""
+def parallel_parts(stage: dict[str, Any]) -> int:
+    """Of a stage: those of its first recorded run."""
+    run = next(iter(stage["first_wave"]))
+    return len(stage["first_wave"][run]) + len(stage["rest_wave"][run])
 
 
-def n_tasks(stage: Waves) -> int:
-    """Of a stage: as many as one of its executions has."""
-    executors = next(iter(stage["first_wave"]))
-    return len(stage["first_wave"][executors]) + len(stage["rest_wave"][executors])
+def mean_duration(stage: dict[str, Any]) -> float:
+    """Mean of all recorded times of a stage (ms), as they take it.
+
+    Times of fresh executors are taken out of the first wave, where they are, too; a first wave that
+    is then empty is that of the run with the next fewer executors.
+    """
+    times: list[float] = []
+    wave: list[float] = []
+    for run in sorted(stage["first_wave"]):
+        wave = without(stage["first_wave"][run], stage["fresh_durations"][run]) or wave
+        times += wave
+    for part in ("rest_wave", "fresh_durations"):
+        times += [time for run in stage[part].values() for time in run]
+    return float(np.mean(times))
 
 
-def mean_time(stage: Waves) -> float:
-    """Mean time of the tasks of a stage (ms)."""
-    first = [*warm_first_waves(stage).values()]
-    others = [*stage["rest_wave"].values(), *stage["fresh_durations"].values()]
-    return float(np.mean([time for wave in first + others for time in wave]))
+def without(times: Sequence[float], others: Iterable[float]) -> list[float]:
+    """The times without the others, each as often as it occurs there."""
+    left, kept = Counter(others), []
+    for time in times:
+        if left[time] > 0:
+            left[time] -= 1
+        else:
+            kept.append(time)
+    return kept
 
 
-def warm_first_waves(stage: Waves) -> dict[int, list[int]]:
-    """First waves without fresh executors; an empty one becomes the one before it."""
-    warm: dict[int, list[int]] = {}
-    before: list[int] = []
-    for executors, times in sorted(stage["first_wave"].items()):
-        fresh, left = list(stage["fresh_durations"][executors]), []
-        for time in times:
-            if time in fresh:
-                fresh.remove(time)
-            else:
-                left.append(time)
-        warm[executors] = before = left or before
-    return warm
+def recorded(path: Path) -> dict[int, dict[str, Any]]:
+    """Stage → what was recorded of it, from a pickled array that holds one dictionary.
+
+    Nothing is unpickled: of the program in the file only what builds lists and dictionaries of
+    numbers and texts is followed, and what would call something leaves an empty list.
+    """
+    with path.open("rb") as file:
+        np.lib.format.read_magic(file)
+        np.lib.format.read_array_header_1_0(file)
+        stack: list[Any] = []
+        marks: list[int] = []
+        memo: dict[int, Any] = {}
+        for operation, value, _ in pickletools.genops(file):
+            follow(operation.name, value, stack, marks, memo)
+    (array,) = stack
+    found: dict[int, dict[str, Any]] = array[-1][0]
+    return found
 
 
-def union(plans: Sequence[Plan]) -> Plan:
-    """All of them side by side."""
-    durations: list[float] = []
-    executors: list[int] = []
-    edges: list[tuple[int, int]] = []
+NUMBERS = ("BININT", "BININT1", "BININT2", "SHORT_BINSTRING")
+EMPTY: dict[str, Callable[[], Any]] = {"EMPTY_LIST": list, "EMPTY_DICT": dict, "EMPTY_TUPLE": tuple}
+PLAIN = {"GLOBAL": None, "NONE": None, "NEWFALSE": False}
+
+
+def follow(name: str, value: Any, stack: list[Any], marks: list[int], memo: dict[int, Any]) -> None:
+    """One operation of a pickle.
+
+    Raises:
+        ValueError: it is none that these files need.
+    """
+    if name in NUMBERS:
+        stack.append(value)
+    elif name in EMPTY:
+        stack.append(EMPTY[name]())
+    elif name in PLAIN:
+        stack.append(PLAIN[name])
+    elif name in ("BINPUT", "LONG_BINPUT"):
+        memo[value] = stack[-1]
+    elif name == "BINGET":
+        stack.append(memo[value])
+    elif name == "MARK":
+        marks.append(len(stack))
+    elif name in ("APPENDS", "SETITEMS", "TUPLE"):
+        gather(name, stack, marks.pop())
+    elif name in ("TUPLE1", "TUPLE3"):
+        gather("TUPLE", stack, len(stack) - int(name[-1]))
+    elif name in ("APPEND", "BUILD"):  # the state of an array: its last part is what it holds
+        last = stack.pop()
+        stack[-1].append(last[-1] if name == "BUILD" else last)
+    elif name == "REDUCE":  # an array, or its dtype
+        stack[-2:] = [[]]
+    elif name not in ("PROTO", "STOP"):
+        raise ValueError(f"{name} is in none of the files of these plans")
+
+
+def gather(name: str, stack: list[Any], begin: int) -> None:
+    """Put the upper end of the stack into a list, a dictionary or a tuple."""
+    items = stack[begin:]
+    del stack[begin:]
+    if name == "TUPLE":
+        stack.append(tuple(items))
+    elif name == "APPENDS":
+        stack[-1].extend(items)
+    else:
+        stack[-1].update(zip(items[::2], items[1::2], strict=True))
+
+
+# -- their problem and their heuristics --------------------------------------------------------
+
+
+def merged(plans: Iterable[Plan]) -> Plan:
+    """All plans as one graph, in their order."""
+    whole = Plan([], [], [])
     for plan in plans:
-        edges += [(u + len(durations), v + len(durations)) for u, v in plan.edges]
-        durations += plan.durations
-        executors += plan.executors
-    return Plan(durations, executors, edges)
+        first = len(whole.durations)
+        whole.durations.extend(plan.durations)
+        whole.demands.extend(plan.demands)
+        whole.edges.extend((first + i, first + j) for i, j in plan.edges)
+    return whole
 
 
-def problems(clone: Path, graphs: int) -> Iterator[Plan]:
-    """The test problems of so many queries."""
-    tree = ast.parse((clone / "dag_data" / "dag_dict.py").read_text(encoding="utf-8"))
-    (lists,) = (node.value for node in tree.body if isinstance(node, ast.Assign))
-    for queries in ast.literal_eval(lists)[graphs][TEST]:
-        folder = clone / "dag_data" / "tpch"
-        yield union([plan_of(folder, size, int(query)) for size, query in queries])
-
-
-def instance_of(plan: Plan, capacity: int) -> Instance:
-    """One processor with so many executors; nothing is communicated."""
+def as_instance(plan: Plan, name: str) -> Instance:
+    """One processor of ``CAPACITY``, without communication."""
     return Instance(
         np.array(plan.durations)[:, None],
         plan.edges,
         np.zeros(len(plan.edges)),
-        demands=np.array(plan.executors, dtype=np.float64)[:, None],
-        capacities=[[capacity]],
-        resource_names=["executors"],
-        name=f"tpch-n{len(plan.durations)}",
+        demands=np.array(plan.demands, dtype=np.float64)[:, None],
+        capacities=[[CAPACITY]],
+        resource_names=["parts"],
+        name=name,
     )
 
 
-# -- the list schedules of the paper -----------------------------------------------------------
+Priority = Callable[[int, float], tuple[float, int]]
+"""Task and what is left of the capacity → what sorts the ready tasks, the least first."""
 
 
-def shortest_first(plan: Plan) -> list[float]:
-    """Priorities of "shortest job first"; the least comes first."""
-    return plan.durations
-
-
-def widest_first(plan: Plan) -> list[float]:
-    """Of "tetris", whose product of demand and what is left ranks by the demand."""
-    return [-float(executors) for executors in plan.executors]
-
-
-def longest_tail_first(plan: Plan) -> list[float]:
-    """Of "critical path": the longest path from a stage to the end."""
-    successors: list[list[int]] = [[] for _ in plan.durations]
-    for u, v in plan.edges:
-        successors[u].append(v)
-
-    @cache
-    def tail(stage: int) -> float:
-        return plan.durations[stage] + max(map(tail, successors[stage]), default=0.0)
-
-    return [-tail(stage) for stage in range(len(plan.durations))]
-
-
-class Rule(NamedTuple):
-    """A list schedule of the paper."""
-
-    priority: Callable[[Plan], list[float]]
-    """The least comes first."""
-    latest_wins: bool
-    """Of stages of equal priority the one with the highest number comes first."""
-
-
-RULES = {
-    "shortest job first": Rule(shortest_first, False),
-    "tetris": Rule(widest_first, True),
-    "critical path": Rule(longest_tail_first, True),
-}
-
-
-def greedy(plan: Plan, rule: Rule, need: Sequence[float], capacity: float) -> float:
-    """Makespan (ms) where the ready stages start by priority, each if it fits, as soon as others
-    end.
+def list_schedule(
+    plan: Plan, demands: Sequence[float], capacity: float, least: Priority
+) -> Schedule:
+    """Whenever tasks end, start the ready ones that fit, in the order of their priorities.
 
     Args:
-        plan: the stages.
-        rule: their order.
-        need: ``[n]`` of each stage.
-        capacity: of the pool, in the unit of ``need``.
+        plan: the problem.
+        demands: ``[n]`` in the unit of the capacity.
+        capacity: of the processor.
+        least: of the tasks.
     """
-    times = [duration / TIME_UNIT for duration in plan.durations]
-    priority, sign = rule.priority(plan), -1 if rule.latest_wins else 1
-    order = sorted(range(len(times)), key=lambda stage: (priority[stage], sign * stage))
-    position = {stage: i for i, stage in enumerate(order)}
-    waits_for = np.zeros(len(times), dtype=np.int64)
-    successors: list[list[int]] = [[] for _ in times]
-    for u, v in plan.edges:
-        waits_for[v] += 1
-        successors[u].append(v)
-    ready = sorted(position[stage] for stage in np.flatnonzero(waits_for == 0).tolist())
-    running: list[tuple[float, int]] = []
-    used, now = type(capacity)(0), 0.0
+    n = len(plan.durations)
+    waits, successors = [0] * n, [[] for _ in range(n)]
+    for i, j in plan.edges:
+        waits[j] += 1
+        successors[i].append(j)
+    ready = {task for task in range(n) if not waits[task]}
+    start, now, used = np.zeros(n), 0.0, 0.0
+    running: list[tuple[float, float, float, int]] = []
     while ready or running:
-        for place in list(ready):
-            stage = order[place]
-            if used + need[stage] <= capacity:
-                used += need[stage]
-                ready.remove(place)
-                heapq.heappush(running, (now + times[stage], stage))
+        left = capacity - used
+        for task in sorted(ready, key=lambda task: least(task, left)):
+            if used + demands[task] <= capacity:
+                used += demands[task]
+                start[task] = now
+                end = now + plan.durations[task]
+                heapq.heappush(running, (end, plan.durations[task], demands[task], task))
+                ready.remove(task)
         now = running[0][0]
         while running and running[0][0] == now:
-            stage = heapq.heappop(running)[1]
-            used -= need[stage]
-            for successor in successors[stage]:
-                waits_for[successor] -= 1
-                if waits_for[successor] == 0:
-                    ready.append(position[successor])
-        ready.sort()
-    return now * TIME_UNIT
+            _, _, demand, task = heapq.heappop(running)
+            used -= demand
+            for successor in successors[task]:
+                waits[successor] -= 1
+                if not waits[successor]:
+                    ready.add(successor)
+    return Schedule(np.zeros(n, dtype=np.int64), start, start + plan.durations)
 
 
-def as_published(plan: Plan, rule: Rule) -> float:
-    """Makespan (ms) in the arithmetic of the paper's simulator: shares of the pool in float64."""
-    return greedy(plan, rule, [executors / POOL for executors in plan.executors], 1.0)
+def theirs(plan: Plan, rank: Sequence[float]) -> dict[str, Schedule]:
+    """Their heuristics; demands are shares of the capacity, except in the last.
+
+    Args:
+        plan: the problem.
+        rank: ``[n]`` longest path from a task to the end, itself included (ms).
+    """
+    shares = [demand / CAPACITY for demand in plan.demands]
+    orders: dict[str, Priority] = {
+        "shortest first": lambda task, _: (plan.durations[task], task),
+        "tetris": lambda task, left: (-shares[task] * left, -task),
+        CRITICAL: lambda task, _: (-rank[task], -task),
+    }
+    made = {name: list_schedule(plan, shares, 1.0, least) for name, least in orders.items()}
+    exact = list_schedule(plan, plan.demands, CAPACITY, orders[CRITICAL])
+    return made | {f"{CRITICAL}, exact": exact}
 
 
 # -- the comparison ----------------------------------------------------------------------------
 
 
-def schedules(instance: Instance, seconds: float, seed: int) -> dict[str, Schedule]:
-    """Of our schedulers."""
-    return {
-        "HEFT": heft(instance),
-        "iterated_lists": iterated_lists(instance, budget_s=seconds, seed=seed),
-        "solve": solve(instance, budget_s=seconds, seed=seed).schedule,
-    }
-
-
-def measured(plan: Plan, capacity: int, seconds: float, seed: int) -> dict[str, float]:
-    """Name → makespan (ms), and what else is known of one problem."""
-    instance = instance_of(plan, capacity)
-    found = {"stages": float(instance.n_tasks)}
-    found |= {name: as_published(plan, rule) for name, rule in RULES.items()}
-    found["critical path, exact"] = greedy(plan, RULES["critical path"], plan.executors, capacity)
-    for name, schedule in schedules(instance, seconds, seed).items():
+def measure(plan: Plan, name: str, seconds: Sequence[float], seed: int) -> dict[str, float]:
+    """Method → makespan (ms), and the lower bound."""
+    instance = as_instance(plan, name)
+    made = theirs(plan, instance.rank_u.tolist())
+    made["HEFT"] = heft(instance)
+    for budget_s in seconds:
+        made[f"iterated_lists, {budget_s:g} s"] = iterated_lists(
+            instance, budget_s=budget_s, seed=seed
+        )
+    for budget_s in seconds:
+        made[f"solve, {budget_s:g} s"] = solve(instance, budget_s=budget_s, seed=seed).schedule
+    for schedule in made.values():
         schedule.validate(instance)
-        found[name] = schedule.makespan
+    found = {method: float(schedule.makespan) for method, schedule in made.items()}
     return found | {"lower bound": lower_bounds(instance).best}
 
 
-def check(graphs: int, means: Mapping[str, float]) -> None:
-    """Raise unless these are the problems of the paper."""
-    for name in ("stages", *RULES):
-        published = PUBLISHED[graphs][name]
-        unit = 1 if published == int(published) else 10
-        if round(means[name] * unit) != round(published * unit):
-            raise SystemExit(f"{graphs} graphs: {name} is {means[name]:.1f}, published {published}")
+def check(plans: int, means: dict[str, float]) -> None:
+    """Compare the means of their heuristics with the published ones.
+
+    Raises:
+        RuntimeError: one differs, so the problems differ.
+    """
+    for name, published in PUBLISHED.items():
+        if name in means and round(means[name]) != published[plans]:
+            raise RuntimeError(f"{name}, {plans} plans: {means[name]}, not {published[plans]}")
 
 
-def rows(graphs: int, means: Mapping[str, float]) -> Iterator[str]:
-    """Of the table."""
-    published = PUBLISHED[graphs]
-    for name in [*RULES, BIHYB, *(name for name in means if name not in ("stages", *RULES))]:
-        mean = means.get(name, published.get(name, 0.0))
-        note = " (published)" if name == BIHYB else ""
-        yield (
-            f"| {graphs} | {name}{note} | {mean:.0f} | {mean / published[BIHYB]:.3f} | "
-            f"{mean / means['lower bound']:.3f} |"
+def table(plans: int, tasks: float, rows: Sequence[dict[str, float]]) -> str:
+    """Means of one test set, in Markdown."""
+    means = {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
+    check(plans, means)
+    bihyb = PUBLISHED[BIHYB][plans]
+    lines = [
+        f"| {plans} plans, {tasks:g} tasks | mean makespan (ms) | / {BIHYB} | / bound |",
+        "|---|---:|---:|---:|",
+    ]
+    for name, mean in {BIHYB: float(bihyb), **means}.items():
+        lines.append(
+            f"| {name} | {mean:.0f} | {mean / bihyb:.4f} | {mean / means['lower bound']:.4f} |"
         )
+    return "\n".join(lines)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("clone", type=Path, metavar="CLONE", help="of Thinklab-SJTU/PPO-BiHyb")
-    parser.add_argument("--graphs", nargs="+", type=int, choices=PUBLISHED, default=[*PUBLISHED])
-    parser.add_argument("--seconds", type=float, default=1.0, help="of each search (default 1)")
-    parser.add_argument("--capacity", type=int, default=POOL, help="executors (default 6000)")
+    parser.add_argument("clone", type=Path, help="of their repository")
+    parser.add_argument("--plans", type=int, nargs="+", default=[50, 100, 150])
+    parser.add_argument("--seconds", type=float, nargs="*", default=[1.0, 10.0])
+    parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    solve(instance_of(Plan([1.0, 2.0], [1, 1], [(0, 1)]), 1), budget_s=0.1)  # loads kernels
-    print("| graphs | schedule | makespan, mean | / PPO-BiHyb | / lower bound |")
-    print("|---:|---|---:|---:|---:|")
-    for graphs in arguments.graphs:
-        found = [
-            measured(plan, arguments.capacity, arguments.seconds, seed)
-            for seed, plan in enumerate(problems(arguments.clone, graphs))
+    load_kernels(resources=True)
+    tests = lists(arguments.clone)
+    for plans in arguments.plans:
+        graphs = [
+            merged(read_plan(arguments.clone, size, query) for size, query in chosen)
+            for chosen in tests[plans]
         ]
-        means = {name: float(np.mean([one[name] for one in found])) for name in found[0]}
-        check(graphs, means)
-        print("\n".join(rows(graphs, means)), flush=True)
+        rows = [
+            measure(graph, f"tpch-{plans}-{i}", arguments.seconds, arguments.seed)
+            for i, graph in enumerate(graphs)
+        ]
+        tasks = float(np.mean([len(graph.durations) for graph in graphs]))
+        print(table(plans, tasks, rows), flush=True)
 
 
 if __name__ == "__main__":
