@@ -20,6 +20,7 @@ In reading order:
 - ``laplace``: the diamond-shaped graph of a Laplace solver;
 - ``molecular_dynamics``: one time step of a molecular dynamics code;
 - ``tiled``: tiled Cholesky, LU and QR factorisations, from their kernel calls;
+- ``query_plans``: several query plans, as in analytical databases;
 - ``recipes``: scientific workflows from the recipes of wfcommons;
 - ``job_shop``: job shops, random and classic;
 - ``toy``: instances whose optimum is known;
@@ -43,6 +44,7 @@ from dagsched_env.generators.laplace import LaplaceGenerator
 from dagsched_env.generators.layered import LayeredGenerator
 from dagsched_env.generators.mixture import Mixture
 from dagsched_env.generators.molecular_dynamics import MolecularDynamicsGenerator
+from dagsched_env.generators.query_plans import QueryPlansGenerator
 from dagsched_env.generators.recipes import RecipeGenerator
 from dagsched_env.generators.series_parallel import SeriesParallelGenerator
 from dagsched_env.generators.stencil import StencilGenerator
@@ -72,6 +74,7 @@ __all__ = [
     "MolecularDynamicsGenerator",
     "OutTreeGenerator",
     "QRGenerator",
+    "QueryPlansGenerator",
     "RecipeGenerator",
     "SeriesParallelGenerator",
     "StencilGenerator",
@@ -86,7 +89,8 @@ class Generator(Protocol):
     """A family of instances.
 
     The three bounds hold for every instance it will ever draw, so that an environment can fix the
-    shape of its observation.
+    shape of its observation. One whose instances have resources also states their number, which is
+    the same for all, as ``max_resources``.
     """
 
     @property
@@ -121,6 +125,7 @@ GENERATORS: dict[str, Callable[..., Generator]] = {
     "molecular_dynamics": MolecularDynamicsGenerator,
     "out_tree": OutTreeGenerator,
     "qr": QRGenerator,
+    "query_plans": QueryPlansGenerator,
     "series_parallel": SeriesParallelGenerator,
     "stencil": StencilGenerator,
     "topcuoglu": TopcuogluGenerator,

@@ -11,6 +11,7 @@ from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.parameters import Range, as_range, check_fields, check_range, checked
 from dagsched_env.problem.platforms import PlatformModel, Unrelated
+from dagsched_env.problem.platforms.around import resources_of
 from dagsched_env.problem.workflow import Workflow
 
 MEAN_COST = 10.0
@@ -53,6 +54,11 @@ class GraphFamily(ABC):
     def max_processors(self) -> int:
         """No instance has more processors."""
         return self.platform.max_processors
+
+    @property
+    def max_resources(self) -> int:
+        """Every instance has as many resources."""
+        return resources_of(self.platform)
 
     def __call__(self, rng: np.random.Generator) -> Instance:
         """Draw one instance."""

@@ -4,6 +4,11 @@ Parameters of the platform stand beside those of the family:
 
     family:cholesky?tiles=4..8&platform=cpu_gpu&cpus=3&gpus=1&ccr=1,2
 
+With ``cores`` any platform is one of processors with several cores, and ``demand`` is how many a
+task uses (``dagsched_env.problem.platforms.Shared``):
+
+    family:cholesky?tiles=4..8&processors=2&cores=16&demand=1..8
+
 A value is a number, a range ``low..high`` or choices ``a,b,c``, drawn anew for each instance.
 Underscores in names may be hyphens, and ``n_`` in front of a parameter may be left out. ``table``
 lists all families, platforms and parameters. Installed packages may declare more families by entry
@@ -29,7 +34,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_type_hints
 from dagsched_env.generators import GENERATORS, Generator, Mixture
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.parameters import Range
-from dagsched_env.problem.platforms import PLATFORMS
+from dagsched_env.problem.platforms import PLATFORMS, PlatformModel, Shared
 from dagsched_env.sources import plugins
 
 if TYPE_CHECKING:
@@ -131,7 +136,8 @@ def make_family(name: str, settings: Mapping[str, str]) -> Generator:
 
     Args:
         name: a key of ``GENERATORS``, or of an entry point of families.
-        settings: parameter → text, among them ``platform`` and the parameters of the platform.
+        settings: parameter → text, among them ``platform``, the parameters of the platform, and
+            those of ``Shared``, which is around it if there are ``cores``.
 
     Raises:
         DAGSchedError: an unknown name, a value that cannot be read or is out of its range.
@@ -146,14 +152,24 @@ def make_family(name: str, settings: Mapping[str, str]) -> Generator:
         _check_names(name, texts, own)
         return _mixed(name, (family(**values) for values in _alternatives(own, texts)))
     platform = _known("platform", machines or DEFAULT_PLATFORM, PLATFORMS)
-    theirs = parameters(PLATFORMS[platform])
+    theirs = parameters(PLATFORMS[platform]) | parameters(Shared)
     _check_names(f"{name} on {platform}", texts, {**own, **theirs})
     members = (
-        family(**values, platform=PLATFORMS[platform](**machine_values))
+        family(**values, platform=machine)
         for values in _alternatives(own, texts)
-        for machine_values in _alternatives(theirs, texts)
+        for machine in _machines(platform, texts)
     )
     return _mixed(name, members)
+
+
+def _machines(name: str, texts: Mapping[str, str]) -> Iterator[PlatformModel]:
+    """The platforms of a name, for each combination of alternatives; ``Shared`` with cores."""
+    if "demand" in texts and "cores" not in texts:
+        raise DAGSchedError("demand is how many cores a task uses: give the processors cores, too")
+    for values in _alternatives(parameters(PLATFORMS[name]), texts):
+        for sharing in _alternatives(parameters(Shared), texts):
+            platform = PLATFORMS[name](**values)
+            yield Shared(platform, **sharing) if "cores" in texts else platform
 
 
 def family_names() -> list[str]:
@@ -182,7 +198,7 @@ def keys(name: str, platform: str | None = None) -> set[str]:
     found = set(parameters(family))
     if takes_platform(family):
         machines = PLATFORMS[_known("platform", platform or DEFAULT_PLATFORM, PLATFORMS)]
-        found |= set(parameters(machines))
+        found |= set(parameters(machines)) | set(parameters(Shared))
     return found
 
 
@@ -203,7 +219,8 @@ def table() -> str:
         blocks.append("\n".join(lines))
     blocks.append(
         f"A family with platform=… takes a platform (default {DEFAULT_PLATFORM}) and its "
-        "parameters.\nA value is a number, a range low..high, or choices a,b,c:\n"
+        "parameters; with cores=C its processors have C cores, and a task uses demand=LOW..HIGH of "
+        "them.\nA value is a number, a range low..high, or choices a,b,c:\n"
         "  family:cholesky?tiles=4..8&platform=cpu_gpu&cpus=3&gpus=1&ccr=1,2"
     )
     return "\n\n".join(blocks)

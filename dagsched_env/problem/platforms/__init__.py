@@ -1,10 +1,11 @@
 """Platforms: they put a workflow on processors, which makes it an instance.
 
-``Unrelated``, ``Related`` and ``CpuGpu`` draw processors. ``Clustered`` and ``Restricted`` change
-the processors of another platform: ``Restricted(Clustered(CpuGpu()))``. Each of these is a callable
-``(workflow, rng) -> Instance``. ``Platform`` draws nothing: its speeds and links are given. The
-readers of workflow files need a platform that is always the same: ``Platform``, ``RandomPlatform``,
-or ``Seeded`` around any other. ``PLATFORMS`` has the platforms that draw, by name.
+``Unrelated``, ``Related`` and ``CpuGpu`` draw processors. ``Clustered``, ``Restricted`` and
+``Shared`` change the processors of another platform: ``Restricted(Clustered(CpuGpu()))``. Each of
+these is a callable ``(workflow, rng) -> Instance``. ``Platform`` draws nothing: its speeds and
+links are given. The readers of workflow files need a platform that is always the same:
+``Platform``, ``RandomPlatform``, or ``Seeded`` around any other. ``PLATFORMS`` has the platforms
+that draw, by name.
 
 In reading order:
 
@@ -14,12 +15,12 @@ In reading order:
 - ``drawn``: the protocol of all platforms; unrelated and related processors; CPUs and GPUs;
 - ``machines``: for workflow files: ``Platform``, given by its speeds and links, ``Seeded`` and
   ``RandomPlatform``;
-- ``around``: slow links between clusters, tasks that only some processors can run: around any
-  platform;
+- ``around``: slow links between clusters, tasks that only some processors can run, processors with
+  several cores: around any platform;
 - ``named``: ``PLATFORMS``, platforms by name.
 """
 
-from dagsched_env.problem.platforms.around import Clustered, Restricted
+from dagsched_env.problem.platforms.around import Clustered, Restricted, Shared
 from dagsched_env.problem.platforms.ccr import ccr
 from dagsched_env.problem.platforms.drawn import CpuGpu, PlatformModel, Related, Unrelated
 from dagsched_env.problem.platforms.machines import Platform, RandomPlatform, Seeded
@@ -35,6 +36,7 @@ __all__ = [
     "Related",
     "Restricted",
     "Seeded",
+    "Shared",
     "Unrelated",
     "ccr",
 ]

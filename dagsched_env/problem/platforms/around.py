@@ -1,23 +1,36 @@
-"""Platforms around another one: slow links between clusters, tasks with few processors."""
+"""Platforms around another one: slow links between clusters, tasks with few processors, and
+processors with several cores."""
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from dagsched_env.kernels.arrays import Floats
+from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.parameters import (
     Choices,
+    Range,
     WholeChoices,
+    as_choices,
+    as_range,
     check_choices,
     check_fields,
+    check_range,
     checked,
     draw_choice,
 )
 from dagsched_env.problem.platforms.altered import altered, rescaled
 from dagsched_env.problem.platforms.ccr import ccr, mean_communication
 from dagsched_env.problem.platforms.drawn import PlatformModel, Unrelated
-from dagsched_env.problem.workflow import Workflow
+from dagsched_env.problem.workflow import CORES, Workflow
+
+
+def resources_of(platform: PlatformModel) -> int:
+    """Number of resources of the instances that a platform makes; 0 where it states none."""
+    return int(getattr(platform, "max_resources", 0))
 
 
 @dataclass(frozen=True)
@@ -51,6 +64,11 @@ class Clustered:
     def max_processors(self) -> int:
         """Largest p."""
         return self.platform.max_processors
+
+    @property
+    def max_resources(self) -> int:
+        """Number of resources of each instance."""
+        return resources_of(self.platform)
 
     def __call__(self, workflow: Workflow, rng: np.random.Generator, /) -> Instance:
         """The workflow on one such platform."""
@@ -111,6 +129,11 @@ class Restricted:
         """Largest p."""
         return self.platform.max_processors
 
+    @property
+    def max_resources(self) -> int:
+        """Number of resources of each instance."""
+        return resources_of(self.platform)
+
     def __call__(self, workflow: Workflow, rng: np.random.Generator, /) -> Instance:
         """The workflow on one such platform."""
         share = draw_choice(self.share, rng)
@@ -118,8 +141,82 @@ class Restricted:
         draws = np.where(np.isfinite(free.comp), rng.random(free.comp.shape), np.inf)
         kept = draws < share
         kept[np.arange(free.n_tasks), draws.argmin(axis=1)] = True
-        restricted = altered(free, comp=np.where(kept, free.comp, np.inf))
-        before, after = ccr(free), ccr(restricted)
-        if not 0 < after < np.inf:
-            return restricted
-        return rescaled(restricted, before / after)
+        return _at_ccr_of(free, altered(free, comp=np.where(kept, free.comp, np.inf)))
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Gives the processors of another platform cores, which tasks share.
+
+    Tasks on a processor run at the same time as long as it has the cores that they use together. A
+    task uses as many as its workflow records. Else the number is drawn, for each kind of task
+    (``Workflow.kinds``), or for each task of a workflow without kinds: log-uniformly, so that 1 is
+    as likely as 2 to 3, or as 4 to 7. No task uses more than the largest processor has that can run
+    it. The time of a task is the same however many cores it uses. CCR is that of the other
+    platform, as with ``Restricted``.
+
+    Args:
+        platform: draws the processors, which run one task at a time.
+        cores: of a processor, ≥ 1, or choices of it, drawn for each processor.
+        demand: cores that a task uses, ≥ 1, or an inclusive range (low, high) of it.
+
+    Raises:
+        DAGSchedError: an argument is out of its range; the message names it.
+    """
+
+    platform: PlatformModel = field(default=Unrelated())
+    cores: WholeChoices = checked(8, check_choices, at_least=1, whole=True)
+    demand: Range = checked((1, 4), check_range)
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if resources_of(self.platform):
+            raise DAGSchedError(
+                f"platform is {self.platform!r}: its processors have resources already"
+            )
+
+    @property
+    def max_processors(self) -> int:
+        """Largest p."""
+        return self.platform.max_processors
+
+    @property
+    def max_resources(self) -> int:
+        """The cores."""
+        return 1
+
+    def __call__(self, workflow: Workflow, rng: np.random.Generator, /) -> Instance:
+        """The workflow on one such platform."""
+        alone = self.platform(workflow, rng)
+        choices = np.array(as_choices(self.cores), dtype=np.float64)
+        cores = choices[rng.integers(len(choices), size=alone.n_processors)]
+        largest = np.where(np.isfinite(alone.comp), cores, 0.0).max(axis=1)
+        shared = altered(
+            alone,
+            demands=np.minimum(self._demands(workflow, rng), largest)[:, None],
+            capacities=cores[:, None],
+            resource_names=(CORES,),
+        )
+        return _at_ccr_of(alone, shared)
+
+    def _demands(self, workflow: Workflow, rng: np.random.Generator) -> Floats:
+        """``[n]`` cores that each task uses."""
+        recorded = workflow.recorded(CORES)
+        kinds = np.array(workflow.kinds or workflow.tasks)
+        _, first, of_task = np.unique(kinds, return_index=True, return_inverse=True)
+        drawn = np.empty(len(first))
+        drawn[first.argsort()] = _log_uniform(self.demand, len(first), rng)
+        return np.where(np.isnan(recorded), drawn[of_task], recorded)
+
+
+def _log_uniform(bounds: Range, size: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
+    """``[size]`` whole numbers of a range; their density is that of 1 / x, rounded down."""
+    low, high = as_range(bounds)
+    begin, end = math.log(low), math.log(high + 1)
+    return np.clip(np.floor(np.exp(begin + (end - begin) * rng.random(size))), low, high)
+
+
+def _at_ccr_of(before: Instance, after: Instance) -> Instance:
+    """The second instance, its data scaled so that its CCR is that of the first, where it can."""
+    ratio = ccr(after)
+    return rescaled(after, ccr(before) / ratio) if 0 < ratio < np.inf else after

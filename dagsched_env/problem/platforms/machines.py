@@ -91,6 +91,11 @@ class Platform:
         """p; the platform is always the same."""
         return self.n_processors
 
+    @property
+    def max_resources(self) -> int:
+        """Number of resources of each instance."""
+        return len(self.capacities)
+
     def __call__(self, workflow: Workflow, rng: np.random.Generator, /) -> Instance:
         """The same as ``equip``; nothing is drawn from ``rng``."""
         return self.equip(workflow)

@@ -26,11 +26,12 @@ from dagsched_env.generators import (
     MolecularDynamicsGenerator,
     OutTreeGenerator,
     QRGenerator,
+    QueryPlansGenerator,
     SeriesParallelGenerator,
     StencilGenerator,
 )
 from dagsched_env.problem.errors import DAGSchedError
-from dagsched_env.problem.platforms import PLATFORMS, Unrelated, ccr
+from dagsched_env.problem.platforms import PLATFORMS, Shared, Unrelated, ccr
 
 FAMILIES = {
     name: family
@@ -75,7 +76,7 @@ def test_seeds_differ() -> None:
 
 def test_the_registry_is_sorted_and_complete() -> None:
     assert list(GENERATORS) == sorted(GENERATORS)
-    assert len(FAMILIES) == 17
+    assert len(FAMILIES) == 18
 
 
 @given(size=st.integers(2, 12))
@@ -164,6 +165,46 @@ def test_trees(seed: int) -> None:
     assert all(degree <= 3 for _, degree in spread.out_degree())
     gathered = graph(InTreeGenerator(levels=4, degree=(1, 3)), seed)
     assert nx.is_arborescence(gathered.reverse())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_query_plans_are_in_trees_of_scans_joins_and_steps(seed: int) -> None:
+    family = QueryPlansGenerator(n_plans=3, scans=4, steps=2)
+    drawn = graph(family, seed)
+    assert family.max_tasks == len(drawn) == 3 * (4 + 3 + 2)
+    assert family.max_edges == drawn.number_of_edges() == 3 * 8
+    plans = list(nx.weakly_connected_components(drawn))
+    assert len(plans) == 3
+    assert all(nx.is_arborescence(drawn.subgraph(plan).reverse()) for plan in plans)
+    degrees = sorted(degree for _, degree in drawn.in_degree())
+    assert degrees == [0] * 12 + [1] * 6 + [2] * 9
+    last = [task for task, degree in drawn.out_degree() if degree == 0]
+    assert all(drawn.in_degree(task) == 1 for task in last)
+
+
+def test_times_and_cores_of_query_plans_are_those_of_their_table() -> None:
+    drawn = QueryPlansGenerator(n_plans=2000).workflow(rng())
+    inner = {j for _, j in drawn.edges}
+    scan = np.array([task not in inner for task in range(len(drawn.tasks))])
+    cores = drawn.recorded("cores")
+    shares = [0.1, 0.5, 0.9]
+    for values, expected in (
+        (drawn.runtimes[scan], [1.2, 2.5, 3.7]),
+        (drawn.runtimes[~scan], [0.04, 0.15, 0.58]),
+        (cores[scan], [2, 7, 246]),
+        (cores[~scan], [1, 200, 200]),
+    ):
+        assert np.quantile(values, shares) == pytest.approx(expected, rel=0.15)
+    plans = np.bincount([int(task[1:].partition(".")[0]) for task in drawn.tasks])
+    assert np.quantile(plans, shares) == pytest.approx([4, 9, 14])
+
+
+def test_query_plans_share_the_cores_that_they_record() -> None:
+    family = QueryPlansGenerator(scan_cores=(1, 6), stage_cores=(2, 3), platform=Shared(cores=64))
+    instance = family(rng())
+    assert family.max_resources == instance.n_resources == 1
+    assert set(instance.demands[:, 0]) <= set(range(1, 7))
+    assert QueryPlansGenerator()(rng()).n_resources == 0
 
 
 def test_chains() -> None:

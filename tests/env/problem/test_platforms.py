@@ -20,6 +20,7 @@ from dagsched_env.problem.platforms import (
     Related,
     Restricted,
     Seeded,
+    Shared,
     Unrelated,
     ccr,
 )
@@ -51,7 +52,9 @@ def drawn_platforms(p, ratio):
     clustered = [Clustered(s, n_clusters=3, latency_share=0.25) for s in simple]
     restricted = [Restricted(s, share=0.4) for s in [*simple, *clustered]]
     nested = [Clustered(Clustered(simple[0]), n_clusters=4), Clustered(restricted[3])]
-    return [*simple, *clustered, *restricted, *nested]
+    shared = [Shared(s, cores=(1, 3), demand=(1, 4)) for s in [*simple, restricted[0], nested[0]]]
+    around = [Clustered(shared[0]), Restricted(shared[1], share=0.4)]
+    return [*simple, *clustered, *restricted, *nested, *shared, *around]
 
 
 def measured_ccr(instance):
@@ -194,6 +197,59 @@ def test_restrictions_add_up():
     twice = np.isfinite(on(Restricted(Restricted(Unrelated(), share=0.5), share=0.5)).comp)
     assert twice.any(axis=1).all()
     assert twice.sum() < once.sum()
+
+
+def test_shared_processors_have_cores_and_kinds_have_demands():
+    instance = on(Shared(Unrelated(n_processors=50), cores=(8, 16), demand=(1, 8)))
+    assert (instance.comp == on(Unrelated(n_processors=50)).comp).all()
+    assert instance.resource_names == ("cores",)
+    assert set(instance.capacities[:, 0]) == {8.0, 16.0}
+    for kind in set(FLOW.kinds):
+        assert (
+            len({d for d, k in zip(instance.demands[:, 0], FLOW.kinds, strict=True) if k == kind})
+            == 1
+        )
+
+
+def test_demands_are_log_uniform():
+    plain = Workflow(tuple(map(str, range(2000))), np.ones(2000), (), np.empty(0))
+    demands = on(Shared(cores=100, demand=(1, 63)), workflow=plain).demands[:, 0]
+    assert set(demands) <= set(range(1, 64))
+    octaves = np.bincount(np.log2(demands).astype(int), minlength=6)
+    assert stats.chisquare(octaves).pvalue > 0.01
+
+
+def test_no_task_uses_more_than_the_largest_processor_that_can_run_it():
+    few = Restricted(Unrelated(n_processors=4), share=0.2)
+    for seed in range(5):
+        alone, shared = on(few, seed), on(Shared(few, cores=(2, 4, 8), demand=(6, 8)), seed)
+        eligible = np.isfinite(alone.comp)
+        largest = np.where(eligible, shared.capacities[:, 0], 0).max(axis=1)
+        assert (shared.demands[:, 0] <= largest).all()
+        assert (shared.demands[:, 0] == np.minimum(largest, 8)).any()
+        assert (np.isfinite(shared.comp) <= eligible).all()
+
+
+def test_recorded_cores_count_before_drawn_ones():
+    uses = np.array([[3.0], [np.nan], [99.0]])
+    flow = Workflow(
+        ("a", "b", "c"), np.ones(3), (), np.empty(0), demands=uses, resource_names=("cores",)
+    )
+    instance = on(Shared(cores=8, demand=2), workflow=flow)
+    assert instance.demands[:, 0].tolist() == [3.0, 2.0, 8.0]
+
+
+def test_resources_are_stated_and_given_once():
+    shared = Shared(cores=4)
+    assert shared.max_resources == Clustered(Restricted(shared)).max_resources == 1
+    assert Restricted().max_resources == 0
+    assert Platform([1.0], 1.0, capacities={"cores": 2, "gpus": 1}).max_resources == 2
+    with pytest.raises(DAGSchedError, match="its processors have resources already"):
+        Shared(Restricted(shared))
+    with pytest.raises(DAGSchedError, match="demand is 0: it needs 1 <= low <= high"):
+        Shared(demand=0)
+    with pytest.raises(DAGSchedError, match="cores has 0"):
+        Shared(cores=0)
 
 
 def test_choices_all_occur():

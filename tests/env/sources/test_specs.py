@@ -29,6 +29,7 @@ from dagsched_env.problem.platforms import (
     CpuGpu,
     Related,
     Restricted,
+    Shared,
     Unrelated,
 )
 from dagsched_env.schedulers import heft
@@ -50,6 +51,7 @@ OF_FAMILY = {
     "molecular_dynamics": "",
     "out_tree": "levels=2,3&degree=1..2",
     "qr": "tiles=3",
+    "query_plans": "plans=1..2&scans=1..3&steps=2&scan_cores=1..4&stage_cores=3",
     "series_parallel": "tasks=4..8&parallel=0.2,0.9",
     "stencil": "width=3&steps=2..3",
     "topcuoglu": "tasks=5..9&processors=2..3&shape=0.5&out-degree=1..2&ccr=0.5,2&beta=0.5",
@@ -83,7 +85,7 @@ def spec_of(family: str, platform: str) -> str:
 def test_every_family_and_platform_is_tested() -> None:
     assert OF_FAMILY.keys() == GENERATORS.keys()
     assert OF_PLATFORM.keys() == PLATFORMS.keys()
-    assert len(COMBINATIONS) == 3 + 18 * 6
+    assert len(COMBINATIONS) == 3 + 19 * 6
 
 
 @pytest.mark.parametrize(("family", "platform"), COMBINATIONS)
@@ -128,10 +130,29 @@ def test_defaults_are_those_of_python(family: str) -> None:
             GENERATORS["qr"](platform=Clustered(Unrelated(4), n_clusters=3)),
         ),
         ("qr?platform=restricted&share=0.9", GENERATORS["qr"](platform=Restricted(share=0.9))),
+        ("qr?cores=16", GENERATORS["qr"](platform=Shared(cores=16))),
+        (
+            "qr?platform=related&processors=2&cores=4,8&demand=1..6",
+            GENERATORS["qr"](platform=Shared(Related(2), cores=(4, 8), demand=(1, 6))),
+        ),
     ],
 )
 def test_values_of_every_form(text: str, expected: object) -> None:
     assert specs.parse_family(f"family:{text}") == expected
+
+
+def test_demands_need_cores() -> None:
+    with pytest.raises(DAGSchedError, match=r"qr\?demand=2: demand is how many cores a task uses"):
+        specs.parse_family("family:qr?demand=2")
+    with pytest.raises(DAGSchedError, match="toy has no parameter 'cores'"):
+        specs.parse_family("family:toy?cores=2")
+
+
+def test_a_mixture_of_demands_has_one_number_of_resources() -> None:
+    mixture = specs.parse_family("family:fft?cores=4&demand=1,2..4")
+    assert [member.platform.demand for member in mixture.members] == [1, (2, 4)]
+    assert mixture.max_resources == 1
+    assert specs.parse_family("family:fft").max_resources == 0
 
 
 def test_choices_of_a_range_are_a_mixture() -> None:
