@@ -44,6 +44,7 @@ from dagsched_env.suites.references import PROOF_TOLERANCE, Reference, dump, par
 ROOT = Path(dagsched_env.__file__).parent.parent
 FILE = ROOT / "dagsched_env" / "data" / "reference_makespans.json"
 SUITES = ("paper", "heldout", "test", "jobshop", "structured", "workflows", "workflows_small")
+SUITES += ("resources",)
 
 EXACT_MAX_PLACEMENTS = 3200
 """Tasks times processors: CP-SAT gets no time on larger instances, whose models take most of it."""

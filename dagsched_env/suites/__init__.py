@@ -7,6 +7,7 @@
 | test            | 140       | as valid, drawn independently, with reference makespans           |
 | heldout         | 40        | Topcuoglu graphs of 30 tasks on 4 processors                      |
 | paper           | 8         | graphs of published papers, with proved optima                    |
+| resources       | 59        | tasks that share the cores of nodes: families, plans, workflows   |
 | structured      | 36        | numerical kernels and trees                                       |
 | workflows       | 11        | recorded executions of scientific workflows                       |
 | workflows_small | 3         | three of them, with about 50 tasks each                           |
@@ -20,6 +21,7 @@ In reading order:
 
 - ``splits``: ``train``, ``valid`` and ``test``: families × n × p × CCR;
 - ``fixed``: the suites that are lists;
+- ``resources``: tasks that share cores;
 - ``references``: best known makespans, and how they were found.
 """
 
@@ -37,6 +39,7 @@ from dagsched_env.problem.instance import Instance
 from dagsched_env.suites import fixed
 from dagsched_env.suites.fixed import HELDOUT_BETA, HELDOUT_CCR
 from dagsched_env.suites.references import Reference, published_references
+from dagsched_env.suites.resources import resources
 from dagsched_env.suites.splits import Recipes, split
 
 __all__ = [
@@ -55,6 +58,7 @@ _BUILDERS: dict[str, Callable[[], Recipes]] = {
     "heldout": fixed.heldout,
     "jobshop": fixed.jobshop,
     "paper": fixed.paper,
+    "resources": resources,
     "structured": fixed.structured,
     "test": partial(split, "test"),
     "train": partial(split, "train"),

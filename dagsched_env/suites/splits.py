@@ -25,7 +25,7 @@ from dagsched_env.generators import (
     TopcuogluGraphGenerator,
 )
 from dagsched_env.problem.instance import Instance
-from dagsched_env.problem.platforms import Unrelated
+from dagsched_env.problem.platforms import PlatformModel, Unrelated
 
 Recipes = dict[str, Callable[[], Instance]]
 """Name of an instance → a function that makes it; in the order of the suite."""
@@ -83,7 +83,7 @@ def _draw(name: str, family: str, cell: Cell, seed: list[int]) -> Instance:
     return FAMILIES[family](cell.n_tasks, platform)(np.random.default_rng(seed)).renamed(name)
 
 
-FAMILIES: dict[str, Callable[[int, Unrelated], GraphFamily]] = {
+FAMILIES: dict[str, Callable[[int, PlatformModel], GraphFamily]] = {
     "chains": lambda n, m: ChainsGenerator(platform=m, chains=BLOCKS[n][0], length=BLOCKS[n][1]),
     "daggen": lambda n, m: DaggenGenerator(platform=m, n_tasks=n, fat=(0.3, 0.5)),
     # Two successors per task on average, for every n.
