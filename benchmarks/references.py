@@ -246,11 +246,12 @@ class Search:
 def get_ready() -> None:
     """Load all kernels and policies, so that no search loses time with it; keep to one core."""
     torch.set_num_threads(1)
-    instance = suites.instance("heldout", suites.names("heldout")[0])
-    start = best_of_portfolio(instance)
-    for attempt in (*FROM_NOTHING, *GOING_ON):
-        options = attempt.options | ({"start": start} if attempt.goes_on else {})
-        attempt.search(instance, budget_s=LEAST_S, seed=0, **options)
+    for suite in ("heldout", "resources"):
+        instance = suites.instance(suite, suites.names(suite)[0])
+        start = best_of_portfolio(instance)
+        for attempt in (*FROM_NOTHING, *GOING_ON):
+            options = attempt.options | ({"start": start} if attempt.goes_on else {})
+            attempt.search(instance, budget_s=LEAST_S, seed=0, **options)
 
 
 def unknown(instance: Instance) -> Reference:
