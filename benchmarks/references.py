@@ -117,14 +117,14 @@ def cooling(start: float, end: float) -> dict[str, float]:
 
 MOVES = solver.RULES._asdict()
 """Moves of the annealing that are best on average."""
-CP_SAT = "exact.solve"
+CP_SAT, TRAINER = "exact.solve", "aerl_trainer.solve"
 FROM_NOTHING = (
     Attempt("solver.solve", anytime(solver.solve), 10),
     # Early, because a proof saves the rest.
     Attempt(CP_SAT, cp_sat, 10, goes_on=True),
-    Attempt("aerl_trainer.solve", anytime(aerl_trainer.solve), 8, {"checkpoint": None}),
-    Attempt("aerl_trainer.solve", anytime(aerl_trainer.solve), 8, {"checkpoint": "auto"}),
-    Attempt("aerl_trainer.solve", anytime(aerl_trainer.solve), 8, {"checkpoint": "auto"}),
+    Attempt(TRAINER, anytime(aerl_trainer.solve), 8, {"checkpoint": None}),
+    Attempt(TRAINER, anytime(aerl_trainer.solve), 8, {"checkpoint": "auto"}),
+    Attempt(TRAINER, anytime(aerl_trainer.solve), 8, {"checkpoint": "auto"}),
     Attempt("genetic", plain(genetic), 8),
     Attempt("hill_climbing", plain(hill_climbing), 3),
     Attempt("annealing", plain(annealing), 3),
@@ -190,14 +190,16 @@ class Search:
         """Make attempts one after the other, unless the search is over.
 
         Args:
-            attempts: of which CP-SAT is left out where the instance is too large.
+            attempts: of which CP-SAT is left out where the instance is too large, and the trainer's
+                search where there are resources.
             end_s: of them, in seconds since the start.
 
         Returns:
             The one that has found the shortest schedule from nothing, else the first one.
         """
-        fits = self.instance.comp.size <= EXACT_MAX_PLACEMENTS
-        chosen = [attempt for attempt in attempts if fits or attempt.name != CP_SAT]
+        unfit = {CP_SAT} if self.instance.comp.size > EXACT_MAX_PLACEMENTS else set()
+        unfit |= {TRAINER} if self.instance.n_resources else set()
+        chosen = [attempt for attempt in attempts if attempt.name not in unfit]
         winner, shortest = chosen[0], math.inf
         for i, attempt in enumerate(chosen):
             if self.over:

@@ -369,3 +369,85 @@ def test_a_gap_is_named_with_its_problem(optima):
     table = optima.table([meeting]).splitlines()
     assert table[2] == "| job_shops | 1 | 10 | `solve` | 3.000% | 3.00% (`la29`) | 0 | ≤ 3.0% |"
     assert table[3] == "| job_shops | 1 | 10 | `solve_env` | 0.000% | 0.00% | 1 | ≤ 3.0% |"
+
+
+STAGE = {
+    "first_wave": {2: [400, 500], 4: [300]},
+    "rest_wave": {2: [100, 100], 4: []},
+    "fresh_durations": {2: [500], 4: [300]},
+}
+"""Without the fresh ones the first wave of run 4 is empty, so that of run 2 counts again."""
+STAGE_MS = np.mean([400, 400, 100, 100, 500, 300])
+
+
+def pickled(value):
+    """What Python 2 pickled for a number, a text, a list or a dictionary."""
+    if isinstance(value, int):
+        return b"J" + value.to_bytes(4, "little")
+    if isinstance(value, str):
+        return b"U" + bytes([len(value)]) + value.encode()
+    if isinstance(value, list):
+        return b"](" + b"".join(map(pickled, value)) + b"e"
+    return b"}(" + b"".join(pickled(part) for item in value.items() for part in item) + b"u"
+
+
+def save_pickled(path, value):
+    """An array of no dimensions that holds a dictionary."""
+    head = b"\x80\x02cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\x00\x85U\x01b\x87R"
+    dtype = (
+        b"(K\x01)cnumpy\ndtype\nU\x02O8K\x00K\x01\x87R(K\x03U\x01|NNN" + 2 * b"J\xff\xff\xff\xff"
+    )
+    with path.open("wb") as file:
+        header = {"descr": "|O", "fortran_order": False, "shape": ()}
+        np.lib.format.write_array_header_1_0(file, header)
+        file.write(head + dtype + b"K?tb\x89]" + pickled(value) + b"atb.")
+
+
+@pytest.fixture
+def plans(tmp_path):
+    """A clone of the repository of the plans, with two of them in one test instance."""
+    data = tmp_path / "dag_data"
+    (data / "tpch" / "2g").mkdir(parents=True)
+    tests = "{2: {0: [], 1: [[('2g', 1), ('2g', 3)]]}}"
+    (data / "dag_dict.py").write_text(f'"""A format."""\n\ndag_data_dict = {tests}\n')
+    for query in (1, 3):
+        np.save(data / "tpch" / "2g" / f"adj_mat_{query}.npy", np.eye(2, k=1))
+        save_pickled(data / "tpch" / "2g" / f"task_duration_{query}.npy", {0: STAGE, 1: STAGE})
+    return tmp_path
+
+
+def test_plans_are_read_and_nothing_is_unpickled(script, plans, tmp_path):
+    tpch = script("tpch")
+    path = plans / "dag_data" / "tpch" / "2g" / "task_duration_1.npy"
+    assert tpch.recorded(path) == {0: STAGE, 1: STAGE}
+    assert tpch.lists(plans) == {2: [[("2g", 1), ("2g", 3)]]}
+    plan = tpch.read_plan(plans, "2g", 1)
+    assert plan == ([pytest.approx(STAGE_MS)] * 2, [4, 4], [(0, 1)])
+    np.save(tmp_path / "other.npy", np.array({"a": 1.5}, dtype=object))
+    with pytest.raises(ValueError, match="is in none of the files of these plans"):
+        tpch.recorded(tmp_path / "other.npy")
+
+
+def test_plans_are_scheduled_and_compared_with_what_was_published(
+    script, plans, printed_here, monkeypatch
+):
+    tpch = script("tpch")
+    monkeypatch.setattr(tpch, "CAPACITY", 7)  # two stages do not fit at the same time
+    whole = 4 * STAGE_MS
+    rows = {name: {2: whole} for name in tpch.PUBLISHED}
+    monkeypatch.setattr(tpch, "PUBLISHED", {**rows, tpch.BIHYB: {2: whole / 2}})
+    printed = printed_here("tpch.py", str(plans), "--plans", "2", "--seconds", "0.05")
+    found = dict(re.findall(r"^\| ([\w ,.-]+) \| \d+ \| ([\d.]+) \|", printed, re.MULTILINE))
+    assert found.pop(tpch.BIHYB) == "1.0000"
+    assert set(found.values()) == {"2.0000"}
+    assert {"HEFT", "solve, 0.05 s", "lower bound"} <= set(found)
+    with pytest.raises(RuntimeError, match="tetris, 2 plans: 7"):
+        tpch.check(2, {"tetris": 7.0})
+
+
+def test_a_list_schedule_lets_later_tasks_pass(script):
+    tpch = script("tpch")
+    plan = tpch.Plan([4.0, 3.0, 2.0, 1.0], [2, 2, 1, 3], [(2, 3)])
+    schedule = tpch.list_schedule(plan, plan.demands, 3, lambda task, _: (task, task))
+    assert schedule.start.tolist() == [0.0, 4.0, 0.0, 7.0]
+    schedule.validate(tpch.as_instance(plan, "four"))
