@@ -19,7 +19,8 @@ not. Each of these schedules is also valid for our instances. Their demands are 
 capacity in floating point, whose sums may be a little too large: a task that would fill the cluster
 exactly then waits. ``critical path, exact`` counts whole parts instead.
 
-All of ours have one core. The bound is that of ``dagsched_env.problem.bounds``.
+All of ours have one core; ``solve`` is that of ``dagsched_env``. The bound is that of
+``dagsched_env.problem.bounds``.
 """
 
 import argparse
@@ -145,6 +146,13 @@ PLAIN = {"GLOBAL": None, "NONE": None, "NEWFALSE": False}
 
 def follow(name: str, value: Any, stack: list[Any], marks: list[int], memo: dict[int, Any]) -> None:
     """One operation of a pickle.
+
+    Args:
+        name: of the operation.
+        value: its argument in the file, if it has one.
+        stack: of the values so far; changed.
+        marks: heights of the stack; changed.
+        memo: number → value; changed.
 
     Raises:
         ValueError: it is none that these files need.
@@ -278,7 +286,14 @@ def theirs(plan: Plan, rank: Sequence[float]) -> dict[str, Schedule]:
 
 
 def measure(plan: Plan, name: str, seconds: Sequence[float], seed: int) -> dict[str, float]:
-    """Method → makespan (ms), and the lower bound."""
+    """Method → makespan (ms), and the lower bound.
+
+    Args:
+        plan: the problem.
+        name: of the instance.
+        seconds: budgets of the searches (s).
+        seed: of the searches.
+    """
     instance = as_instance(plan, name)
     made = theirs(plan, instance.rank_u.tolist())
     made["HEFT"] = heft(instance)

@@ -139,6 +139,20 @@ def test_job_shops_bind_every_operation_to_one_machine():
     assert lower_bounds(suites.instance("jobshop", "ft06")).critical_path == 47
 
 
+def test_resources_are_cores_of_a_few_nodes():
+    instances = suites.load("resources")
+    for instance in instances:
+        assert instance.resource_names == ("cores",)
+        assert instance.n_processors in (1, 2, 4)
+        assert set(instance.capacities[:, 0]) <= {4, 8, 16, 32}
+        assert 22 <= instance.n_tasks <= 322
+        assert instance.demands.min() >= 1
+        assert instance.demands.max() <= instance.capacities.max()
+    assert list(suites.reference("resources")) == list(suites.names("resources"))
+    critical = [instance.cp_min >= lower_bounds(instance).best for instance in instances]
+    assert np.mean(critical) < 0.4  # of the others the cores are what is scarce
+
+
 # -- references ----------------------------------------------------------------------------------
 
 
