@@ -105,7 +105,8 @@ def solve(
             policy, or a loaded ``Policy``. ``"auto"`` takes the shipped policy whose greedy
             schedule of this instance is shortest. None searches with the hand-made prior. With
             these two and a budget of seconds alone a problem in which each task can run on one
-            processor only, as in a job shop, has no policy and no tree search.
+            processor only, as in a job shop, or in which tasks share processors, has no policy and
+            no tree search.
         anneal: False spends the whole budget on the tree search and leaves its schedule as it is.
         seed: of all randomness.
         target: end when the makespan is at most this (time), > 0.
@@ -135,7 +136,8 @@ def solve(
             run_list_schedulers(best)
             # Where an order is all that is to be found, races and CP-SAT make more of the time.
             timed = anneal and simulations is None and budget_s is not None
-            unaided = timed and policy is None and orders_only(instance)
+            sharing = instance.n_resources > 0  # no shipped policy has learned that
+            unaided = timed and policy is None and (sharing or orders_only(instance))
             if policy or (checkpoint == AUTO and not unaided):
                 given = "as given" if isinstance(checkpoint, Policy) else str(checkpoint)
                 name, policy, share = _consult(best, policy, given, seed)

@@ -1,7 +1,8 @@
 """The groups of arrays that kernels pass around, with their shapes.
 
 ``n`` tasks, ``p`` processors, ``m`` edges, ``k`` resources. With k = 0 a processor runs one task at
-a time; with k > 0 tasks overlap within its capacities. A NamedTuple of arrays is a plain argument to numba.
+a time; with k > 0 tasks overlap within its capacities. A NamedTuple of arrays is a plain argument
+to numba.
 """
 
 from typing import Any, NamedTuple

@@ -230,7 +230,7 @@ def _chart(schedule: Schedule, instance: Instance | None) -> _Chart:
     placed = np.flatnonzero(schedule.processor >= 0)
     makespan = float(schedule.finish[placed].max(initial=0.0))
     rows, names, colouring = Looks.of(schedule, instance)
-    horizon = makespan if instance is None else max(makespan, least_time(instance))
+    horizon = makespan if instance is None else max(makespan, instance.lower_bound)
     stack = stack_rows(schedule, instance, LANE_SIZES)
     tasks, row, height = _bars(schedule, placed, stack)
     return _Chart(
@@ -265,12 +265,6 @@ def _bars(
     tasks, height = stack.pieces.task, (stack.lane * stack.pieces.width).astype(np.float64)
     last = np.argsort(schedule.start[tasks] - schedule.finish[tasks], kind="stable")
     return tasks[last], (stack.piece_top + height / 2)[last], height[last]
-
-
-def least_time(instance: Instance) -> float:
-    """What the scale of time shows at least, so that charts of one problem are alike."""
-    # The mean load bounds no schedule whose tasks overlap.
-    return instance.cp_min if instance.n_resources else instance.lower_bound
 
 
 def _drawable(labels: tuple[str, ...]) -> tuple[str, ...]:

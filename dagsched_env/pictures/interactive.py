@@ -12,7 +12,7 @@ import numpy as np
 
 from dagsched_env.io.atomic import write_text
 from dagsched_env.pictures.colours import colour_tasks, text_colour
-from dagsched_env.pictures.gantt import least_time, several
+from dagsched_env.pictures.gantt import several
 from dagsched_env.pictures.labels import MAX_LENGTH, elide, short_labels
 from dagsched_env.pictures.page import asset, document, embed
 from dagsched_env.problem.critical import critical_chain
@@ -42,7 +42,7 @@ def gantt_page(schedule: Schedule | Sequence[Schedule], instance: Instance) -> s
     for each in schedules:
         each.validate(instance)
     data = problem_data(instance)
-    data["horizon"] = max(least_time(instance), *(each.makespan for each in schedules))
+    data["horizon"] = max(instance.lower_bound, *(each.makespan for each in schedules))
     data["schedules"] = shown = [schedule_data(each, instance) for each in schedules]
     return document(
         str(shown[0]["title"]),
@@ -84,7 +84,7 @@ def problem_data(instance: Instance) -> dict[str, object]:
         "palette": [[colour, text_colour(colour)] for colour in colouring.palette],
         "legend": list(colouring.legend),
         "colour": colouring.position.tolist(),
-        "horizon": least_time(instance),
+        "horizon": instance.lower_bound,
     }
     if instance.n_resources:
         data["resources"] = [elide(name, LABEL_LENGTH) for name in instance.resource_names]

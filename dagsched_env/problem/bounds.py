@@ -1,8 +1,10 @@
 """Lower bounds on the makespan of all schedules of an instance."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from dagsched_env.kernels.arrays import Floats
 from dagsched_env.kernels.graph import bounds
@@ -35,7 +37,9 @@ class LowerBounds(NamedTuple):
     """The largest sum of a head, a tail, and the load of the tasks between them."""
     crowd: float
     """By the pigeonhole principle: of k·p + 1 tasks some processor runs k + 1. The k + 1 least of
-    their minimum costs, with the least head and tail. 0 with resources."""
+    their minimum costs, with the least head and tail. With resources the p places are so many of
+    some tasks as fit at once: tasks of which at most p overlap are p rows of tasks, each one after
+    the other."""
 
     @property
     def best(self) -> float:
@@ -67,8 +71,9 @@ def bounds_from(instance: Instance, head: Floats, tail: Floats) -> LowerBounds:
         weights = _weights(work)
         load = max(load, *(float(bounds.weighted_work(work, w).sum()) for w in weights))
         window = max(window, _window(work, least_head, least_tail, weights))
-    if not instance.n_resources:
-        crowd = _crowd(instance.comp.min(axis=1), least_head, least_tail, instance.n_processors)
+    cost = instance.comp.min(axis=1)
+    for tasks, places in _places(instance):
+        crowd = max(crowd, _crowd(cost[tasks], least_head[tasks], least_tail[tasks], places))
     return LowerBounds(instance.cp_min, load, path, max(load, window), crowd)
 
 
@@ -95,6 +100,19 @@ def _works(instance: Instance) -> list[Floats]:
         works.append(np.where(share > 0, instance.comp * np.where(share > 0, share, 1.0), 0.0))
         works[-1][np.isinf(instance.comp)] = np.inf
     return works
+
+
+def _places(instance: Instance) -> Iterator[tuple[npt.NDArray[np.intp], int]]:
+    """Some tasks, and how many of them at most run at the same time, on all processors together."""
+    g = instance.arrays
+    if not instance.n_resources:
+        yield np.arange(instance.n_tasks), instance.n_processors
+    for r in range(instance.n_resources):
+        demands = np.unique(g.demand[g.demand[:, r] > 0, r])
+        chosen = np.linspace(0, demands.size - 1, min(demands.size, THRESHOLDS)).astype(int)
+        for least in demands[chosen].tolist():
+            tasks = np.flatnonzero(g.demand[:, r] >= least)
+            yield tasks, int((g.capacity[:, r] // least).sum())
 
 
 def _weights(comp: Floats) -> list[Floats]:

@@ -190,8 +190,8 @@ def _sequence(schedule: Schedule, instance: Instance) -> Ints:
     """``[n]`` a topological order in which the tasks of each processor are in order of time.
 
     Of the tasks whose predecessors are already in the order, the one with the earliest midpoint,
-    with resources the earliest start, is next. Those of its ancestors are not later, so this is the order of time. Only where
-    rounding errors of the schedule contradict an edge, the edge decides.
+    with resources the earliest start, is next. Those of its ancestors are not later, so this is the
+    order of time. Only where rounding errors of the schedule contradict an edge, the edge decides.
     """
     arrays = instance.arrays
     key = schedule.sequence_key(instance).tolist()

@@ -5,6 +5,9 @@ schedule until their budget ends (``budget_s=``, ``max_evaluations=``, ``seed=``
 has both, and random placements as the control. All take ``insertion=`` and return a schedule whose
 ``algorithm`` is their key. ``best_of_portfolio`` runs all constructive ones.
 
+With resources each of them places a task at the earliest time at which it fits on a processor for
+all its duration; ranks, tables and clusters are those of the times alone.
+
 Modules in reading order; those that search come last:
 
 - ``heft``: HEFT, with mean, best, worst or median ranks;

@@ -125,7 +125,6 @@ class Incumbent:
         self.insertion = insertion
         self._algorithm = algorithm
         self._trace = trace
-        self._placements = allocate_placements(*instance.shape) if instance.n_resources else None
         known = [heft(instance), peft(instance)] if lists else []
         if start is not None:
             if lists:
@@ -148,7 +147,7 @@ class Incumbent:
         because filled gaps may make room for more tasks. With resources it is justified to both
         sides first.
         """
-        if self._placements is not None and self.insertion:
+        if self.instance.n_resources and self.insertion:
             order = self._justified(order, processor)
         improved = False
         while True:
@@ -165,7 +164,7 @@ class Incumbent:
 
     def _justified(self, order: Ints, processor: Ints) -> Ints:
         """The order after double justification, as long as it shortens the schedule."""
-        g, s = self.instance.arrays, self._placements
+        g, s = self.instance.arrays, allocate_placements(*self.instance.shape)
         makespan, justified = decoding.decode_into(g, s, order, processor, True), order.copy()
         while True:
             shorter = decoding.justify(g, self.instance.backwards, s, justified, processor)

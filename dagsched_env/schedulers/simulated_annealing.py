@@ -245,8 +245,9 @@ def annealing(
     A move puts a task at another place of the order, between its predecessors and its successors,
     and in most cases on another processor. Moves that lengthen the schedule become less and less
     likely, because the temperature falls geometrically over the budget; by the clock if there is a
-    ``budget_s``. With resources each move is judged by decoding with insertion, which counts as ten
-    moves, and of the settings of moves only ``cost_bias`` has a meaning. The search ends early when a schedule reaches a lower bound.
+    ``budget_s``. The search ends early when a schedule reaches a lower bound. With resources a move
+    is judged by decoding with insertion, which counts as ten moves, and of the settings of moves
+    only ``cost_bias`` has a meaning.
 
     By default moves are drawn and judged as in the textbook. These settings find shorter schedules
     in the same time: a ``cost_bias`` of 4 on unrelated processors, a ``pair_share`` of 0.2 and a

@@ -56,3 +56,20 @@ def instances(draw: st.DrawFn, max_tasks: int = 12, max_processors: int = 4) -> 
 def episodes(draw: st.DrawFn, max_tasks: int = 12) -> tuple[Instance, int, bool]:
     """An instance, a seed for a random episode on it, and whether insertion is on."""
     return draw(instances(max_tasks)), draw(st.integers(0, 2**32 - 1)), draw(st.booleans())
+
+
+@st.composite
+def sharing_instances(draw: st.DrawFn, max_tasks: int = 8, max_processors: int = 3) -> Instance:
+    """One to three resources: tasks that fit on some processors alone, or need nothing at all,
+    and demands of tenths, whose binary numbers do not add up."""
+    instance = draw(instances(max_tasks, max_processors))
+    n, p, k = instance.n_tasks, instance.n_processors, draw(st.integers(1, 3))
+    unit = draw(st.sampled_from([1.0, 10.0]))
+    demands = draw(hnp.arrays(np.int64, (n, k), elements=st.integers(0, 4))) / unit
+    capacities = draw(hnp.arrays(np.int64, (p, k), elements=st.integers(0, 8))) / unit
+    capacities[draw(st.integers(0, p - 1))] = draw(st.sampled_from([4 / unit, 7 / unit, np.inf]))
+    roomy = np.flatnonzero((capacities >= 4 / unit).all(axis=1))
+    comp = instance.comp.copy()  # each task may run where everything fits
+    comp[:, roomy[0]] = np.where(np.isinf(comp[:, roomy[0]]), 1.0, comp[:, roomy[0]])
+    arguments = instance.arguments() | {"comp": comp}
+    return Instance(**arguments, demands=demands, capacities=capacities)

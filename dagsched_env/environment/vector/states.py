@@ -45,6 +45,7 @@ class StateBatch:
             len(listed) + size, padding, self._blocks, observe, insertion
         )
         n, p, k = padding.tasks, padding.processors, padding.resources
+        self._sharing = k > 0
         self._batch = Batch(
             rows=np.zeros(size, dtype=np.int64),
             counts=np.zeros((size, 2), dtype=np.int64),
@@ -121,11 +122,15 @@ class StateBatch:
         np.divide(self._packed.sequential_time[rows], makespan, out=speedup, where=makespan > 0)
         schedules = np.full(len(done), None, dtype=object)
         schedules[done] = self.schedules(np.flatnonzero(done), algorithm=algorithm)
+        efficiency = speedup / self._packed.sizes[rows, 1]
+        if self._sharing:  # it is another figure then
+            for i in np.flatnonzero(done).tolist():
+                efficiency[i] = schedules[i].efficiency(self.instance(i))
         return {
             "makespan": makespan,
             "slr": makespan / self.scale,
             "speedup": speedup,
-            "efficiency": speedup / self._packed.sizes[rows, 1],
+            "efficiency": efficiency,
             "schedule": schedules,
         }
 

@@ -73,10 +73,11 @@ def heads(g: InstanceArrays) -> Floats:
     """``[n, p]`` lower bound on the start of task t on processor q; inf where it is not eligible.
 
     Each predecessor runs either on q itself, where predecessors run one after the other (with
-    resources, all at the same time), or on another processor: the one from which its data arrives first, transfer included. Task t waits
-    for the best combination of these choices over all its predecessors (the idea of Jung,
-    Kirousis, Spirakis 1993, "Lower bounds and efficient algorithms for multiprocessor scheduling
-    of directed acyclic graphs with communication delays", without duplicates of tasks).
+    resources, all at the same time), or on another processor: the one from which its data arrives
+    first, transfer included. Task t waits for the best combination of these choices over all its
+    predecessors (the idea of Jung, Kirousis, Spirakis 1993, "Lower bounds and efficient algorithms
+    for multiprocessor scheduling of directed acyclic graphs with communication delays", without
+    duplicates of tasks).
     """
     n, p = g.comp.shape
     alike = _links_alike(g)

@@ -41,7 +41,7 @@ def schedule_in_order(
     Returns:
         Processor, start and finish, ``[n]`` each.
     """
-    n, p = g.comp.shape
+    p = g.comp.shape[1]
     s = empty_placements(g)
     arrival, nothing = np.empty(p), np.zeros(p)
     for t in order:
@@ -64,7 +64,7 @@ def schedule_with_costs_to_go(
     Returns:
         Processor, start and finish, ``[n]`` each.
     """
-    n, p = g.comp.shape
+    p = g.comp.shape[1]
     s = empty_placements(g)
     arrival = np.empty(p)
     for t in order:

@@ -53,7 +53,7 @@ def schedule_by_selection(
     Returns:
         Processor, start and finish, ``[n]`` each. Processor ties: lowest index.
     """
-    n, p = g.comp.shape
+    n = g.comp.shape[0]
     s, ready = empty_placements(g), _sources(g)
     wish = Preferences(np.full(n, -1, dtype=np.int64), np.zeros(n), np.zeros(n))
     last = -1
@@ -134,7 +134,7 @@ def schedule_by_imaginary_makespan(
     Returns:
         Processor, start and finish, ``[n]`` each.
     """
-    n, p = g.comp.shape
+    p = g.comp.shape[1]
     s, ready = empty_placements(g), _sources(g)
     makespan = np.empty(p)
     while ready.length[0] > 0:
@@ -191,7 +191,7 @@ def schedule_on_first_free(
     Returns:
         Processor, start and finish, ``[n]`` each.
     """
-    n, p = g.comp.shape
+    p = g.comp.shape[1]
     s = empty_placements(g)
     arrival = np.empty(p)
     for t in order:

@@ -252,18 +252,16 @@ def _tidy(s: StateArrays | Placements, q: int, first: int, end: int) -> None:
 
 @borrowing
 def _is_idle(s: StateArrays | Placements, q: int, i: int) -> bool:
+    load = 0
     for r in range(s.slot_load.shape[2]):
-        if s.slot_load[q, i, r] > 0:
-            return False
-    return True
+        load += s.slot_load[q, i, r]
+    return load == 0
 
 
 @borrowing
 def _continues(s: StateArrays | Placements, q: int, i: int, j: int) -> bool:
     """Whether interval j begins where i ends, with the same load."""
-    if s.slot_finish[q, i] != s.slot_start[q, j]:
-        return False
+    continues = s.slot_finish[q, i] == s.slot_start[q, j]
     for r in range(s.slot_load.shape[2]):
-        if s.slot_load[q, i, r] != s.slot_load[q, j, r]:
-            return False
-    return True
+        continues &= s.slot_load[q, i, r] == s.slot_load[q, j, r]
+    return continues  # type: ignore[no-any-return]
