@@ -38,6 +38,7 @@ class PolicyContext(NamedTuple):
     slowness: Floats  # [p] its mean over the tasks that the processor can run; 0 if there is none
     heirs: Ints  # [n, HEIRS] edges to the most critical successors, best first; -1 for none
     through: Floats  # [n, p] execution time + OCT; inf where not eligible (time)
+    work: Floats  # [n, p] execution time × share of the processor that the task takes (time)
     logs: Floats  # log(1 + i) for every i up to the largest number of successors
 
 
@@ -57,6 +58,7 @@ def _make_context(instance: Instance) -> PolicyContext:
     output, per_input, per_sibling, slowness = np.empty(n), np.empty(n), np.empty(n), np.empty(p)
     relative_comp, through, heirs = np.empty((n, p)), np.empty((n, p)), np.full((n, HEIRS), -1)
     comm, most_successors = _measure_edges(g, output, per_input, per_sibling)
+    work = _work(instance)
     comp, spread = _measure_tasks(g, c.oct, relative_comp, slowness, through)
     return PolicyContext(
         c=c,
@@ -65,15 +67,35 @@ def _make_context(instance: Instance) -> PolicyContext:
         per_sibling=per_sibling,
         log_ccr=math.log((comm / comp if comp > 0 else 0.0) + 0.01),
         log_spread=math.log((spread / comp if comp > 0 else 0.0) + 0.01),
-        parallelism=comp * n / c.rank_scale / p,
+        parallelism=_mean_work(instance, work, comp) * n / c.rank_scale / p,
         step=c.rank_scale * PATH / _find_heirs(g, c.rank_u, heirs),
         listed=list_length(p),
         relative_comp=relative_comp,
         slowness=slowness,
         heirs=heirs,
         through=through,
+        work=work,
         logs=np.log1p(np.arange(most_successors + 1)),
     )
+
+
+def _work(instance: Instance) -> Floats:
+    """``[n, p]`` execution times; with resources times the largest share of a capacity that the
+    task takes."""
+    g = instance.arrays
+    if not instance.n_resources:
+        return instance.comp
+    share = (g.demand[:, None, :] / np.maximum(g.capacity, 1)).max(axis=2)
+    work: Floats = np.where(np.isfinite(instance.comp), instance.comp, 0.0) * share
+    work.flags.writeable = False
+    return work
+
+
+def _mean_work(instance: Instance, work: Floats, comp: float) -> float:
+    """Mean over tasks, and for each over its eligible processors; ``comp`` without resources."""
+    if not instance.n_resources:
+        return comp
+    return float((work.sum(axis=1) / np.isfinite(instance.comp).sum(axis=1)).mean())
 
 
 @kernel

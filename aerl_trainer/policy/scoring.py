@@ -26,8 +26,9 @@ from aerl_trainer.policy.weights import (
     Weights,
 )
 from aerl_trainer.policy.workspace import PolicyWorkspace
-from dagsched_env.kernels.arrays import MAKESPAN, N_PLACED, N_READY, StateArrays
+from dagsched_env.kernels.arrays import MAKESPAN, N_PLACED, N_READY, InstanceArrays, StateArrays
 from dagsched_env.kernels.graph.communication import communication
+from dagsched_env.kernels.graph.resources import has_resources
 from dagsched_env.kernels.jit import borrowing, embedded, inlined
 from dagsched_env.kernels.state.timeline import earliest_slot
 
@@ -329,21 +330,27 @@ def _look_ahead(f: PolicyContext, w: PolicyWorkspace, t: int, q: int) -> float:
             break
         child, data = g.succ_task[e], g.succ_data[e]
         # On q itself, which is often soon enough.
-        least = max(finish, w.known[child, q], w.available[q]) + f.through[child, q]
+        least = max(finish, w.known[child, q], _free(g, w, q)) + f.through[child, q]
         if least > ahead:
             for other in range(g.comp.shape[1]):
                 sent = finish + communication(g, data, q, other)
-                start = max(sent, w.known[child, other], w.available[other])
+                start = max(sent, w.known[child, other], _free(g, w, other))
                 least = min(least, start + f.through[child, other])
             ahead = max(ahead, least)
     return ahead
+
+
+@embedded
+def _free(g: InstanceArrays, w: PolicyWorkspace, q: int) -> float:
+    """When a successor may start on a processor; with resources perhaps at once."""
+    return 0.0 if has_resources(g) else w.available[q]
 
 
 @borrowing
 def _count_in(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, task: int, q: int) -> None:
     """A task is on a processor: its load, the data of its outputs and when they arrive."""
     g = f.c.g
-    w.load[q] += g.comp[task, q]
+    w.load[q] += f.work[task, q]
     for e in range(g.succ_ptr[task], g.succ_ptr[task + 1]):
         child = g.succ_task[e]
         w.placed_data[child, q] += g.succ_data[e]

@@ -60,6 +60,11 @@ def _info(arguments: argparse.Namespace) -> None:
         "tasks": instance.n_tasks,
         "processors": instance.n_processors,
         "machines": machines,
+        **(
+            {"resources": ", ".join(map(one_line, instance.resource_names))}
+            if g.demand.size
+            else {}
+        ),
         "edges": instance.n_edges,
         "levels": int(depths(g.pred_ptr, g.pred_task, g.topo).max()) + 1,
         "mean computation": f"{computation:.6g}",

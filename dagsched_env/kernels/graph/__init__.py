@@ -3,7 +3,8 @@
 In reading order:
 
 - ``csr``: compressed sparse rows, topological order, depths;
-- ``communication``: the time that a transfer of data takes;
+- ``communication``: the time that a transfer of data takes, and when all inputs are there;
+- ``resources``: whether tasks share processors, which the compiler knows from types;
 - ``eligibility``: the eligible processors of each task, by cost;
 - ``ranks``: rank_u, rank_d, and the order that a rank gives;
 - ``cost_tables``: costs to go: OCT (PEFT), CNCT and PCT (IPEFT), PCM (PPTS);

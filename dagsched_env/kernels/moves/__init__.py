@@ -6,5 +6,6 @@ In reading order:
 - ``single``: moves of one task, judged by heads and tails without decoding again;
 - ``pairs``: moves of two tasks that are joined by an edge;
 - ``clusters``: moves of tasks on one processor that edges join;
-- ``metropolis``: random moves at one temperature, accepted by the Metropolis rule.
+- ``metropolis``: random moves at one temperature, accepted by the Metropolis rule;
+- ``decoded``: the same where tasks share processors, each move judged by decoding.
 """
