@@ -1,6 +1,6 @@
 """``solve`` on projects with scarce resources, against CP-SAT and PyJobShop: PSPLIB.
 
-    python benchmarks/psplib.py FOLDER [--sets j60 j120] [--every 10] [--first 0]
+    python benchmarks/projects.py FOLDER [--sets j60 j120] [--every 10] [--first 0]
                                 [--seconds 10] [--solvers solve cp_sat]
 
 FOLDER is ``data/rcpsp`` of a clone of https://github.com/ptal/kobe-scheduling: sets of projects
