@@ -52,7 +52,7 @@ def _decode_many(g, s, order, processor, times):  # type: ignore[no-untyped-def]
 def decode_rate(instance: Instance, times: int = 5000) -> float:
     """Whole schedules decoded from an order and an assignment, a second."""
     schedule = heft(instance)
-    order, state = execution_order(instance, schedule), allocate_state(*instance.comp.shape)
+    order, state = execution_order(instance, schedule), allocate_state(*instance.shape)
     _decode_many(instance.arrays, state, order, schedule.processor, 1)
     started = time.perf_counter()
     _decode_many(instance.arrays, state, order, schedule.processor, times)

@@ -62,7 +62,7 @@ def _decode_many(g, s, order, times):  # type: ignore[no-untyped-def]
 def decode_rate(instance: Instance, times: int = 20_000) -> float:
     """Complete list schedules a second on one core, without leaving the kernel."""
     order = order_by_rank(instance.rank_u, instance.arrays.topo_position)
-    state = allocate_state(*instance.comp.shape)
+    state = allocate_state(*instance.shape)
     _decode_many(instance.arrays, state, order, 1)
     started = time.perf_counter()
     _decode_many(instance.arrays, state, order, times)

@@ -69,7 +69,7 @@ class BatchBuilder:
         self._config, self._device = config, device
         self._buffers = HostBuffers(device)
         self._static: WeakKeyDictionary[Instance, StaticFeatures] = WeakKeyDictionary()
-        self._workspaces: dict[tuple[int, int], tuple[Workspace, StateArrays]] = {}
+        self._workspaces: dict[tuple[int, int, int], tuple[Workspace, StateArrays]] = {}
         self._encoded = allocate_states(0, config.max_children)
 
     def build(
@@ -121,7 +121,7 @@ class BatchBuilder:
         )
         first = 0
         for experience, length in zip(experiences, lengths.tolist(), strict=True):
-            workspace, schedule = self._workspace(*experience.instance.comp.shape)
+            workspace, schedule = self._workspace(experience.instance.shape)
             encode_trajectory(
                 encoding_context(experience.instance),
                 workspace,
@@ -155,10 +155,10 @@ class BatchBuilder:
         values: npt.NDArray[np.float32] = (gain / np.repeat(scale, lengths)).astype(np.float32)
         return values
 
-    def _workspace(self, n: int, p: int) -> tuple[Workspace, StateArrays]:
-        if (n, p) not in self._workspaces:
-            self._workspaces[n, p] = allocate_workspace(n, p), allocate_state(n, p)
-        return self._workspaces[n, p]
+    def _workspace(self, shape: tuple[int, int, int]) -> tuple[Workspace, StateArrays]:
+        if shape not in self._workspaces:
+            self._workspaces[shape] = allocate_workspace(*shape), allocate_state(*shape)
+        return self._workspaces[shape]
 
     def _features(self, instance: Instance) -> StaticFeatures:
         """Computed once as long as the replay holds the instance."""

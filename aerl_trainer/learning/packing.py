@@ -178,7 +178,7 @@ def unpack_groups(arrays: Arrays, instances: Sequence[Instance] | None = None) -
 
 def pack_instances(instances: Sequence[Instance], prefix: str = "") -> Arrays:
     """Arrays from which ``unpack_instances`` restores the instances exactly."""
-    texts = [json.dumps({name: getattr(i, name) for name in NAMES}).encode() for i in instances]
+    texts = [json.dumps(_described(i)).encode() for i in instances]
     packed = {
         "shapes": _ints(
             size for i in instances for size in (i.n_tasks, i.n_processors, i.n_edges)
@@ -192,6 +192,17 @@ def pack_instances(instances: Sequence[Instance], prefix: str = "") -> Arrays:
         "names": np.frombuffer(b"".join(texts), dtype=np.uint8),
     }
     return {f"{prefix}instance_{name}": array for name, array in packed.items()}
+
+
+def _described(instance: Instance) -> dict[str, Any]:
+    """The arguments of an instance that are stored as text: names, and with resources these."""
+    arguments = instance.arguments()
+    described = {name: arguments[name] for name in NAMES}
+    if instance.n_resources:
+        described["resource_names"] = instance.resource_names
+        for name in ("demands", "capacities"):
+            described[name] = arguments[name].tolist()
+    return described
 
 
 def unpack_instances(arrays: Arrays, prefix: str = "") -> list[Instance]:

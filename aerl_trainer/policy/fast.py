@@ -203,7 +203,7 @@ class FastPolicy:
 
     def _workspace(self, instance: Instance) -> PolicyWorkspace:
         """Of the calling thread; of the size that it has used last."""
-        shape = instance.comp.shape
+        shape = instance.shape
         if getattr(self._local, "shape", None) != shape:
             self._local.shape, self._local.workspace = shape, allocate_policy(*shape)
         workspace: PolicyWorkspace = self._local.workspace

@@ -58,17 +58,18 @@ def list_length(p: int) -> int:
     return max(SHORT_LIST, p + BEYOND)
 
 
-def allocate_policy(n: int, p: int, width: int = 0) -> PolicyWorkspace:
+def allocate_policy(n: int, p: int, k: int, width: int = 0) -> PolicyWorkspace:
     """Work space, zeroed.
 
     Args:
         n: tasks.
         p: processors.
+        k: resources.
         width: K is this or ``list_length(p)``, which is larger.
     """
     width = max(width, list_length(p))
     return PolicyWorkspace(
-        state=allocate_state(n, p),
+        state=allocate_state(n, p, k),
         order=np.zeros(n, dtype=np.int64),
         first=np.zeros(1),
         available=np.zeros(p),

@@ -71,7 +71,7 @@ def value_correlations(
         which it corrects; in [-1, 1], and 0 where all are equal.
     """
     group = policy.sample(instance, SAMPLES, rng)
-    context, workspace = encoding_context(instance), allocate_workspace(*instance.comp.shape)
+    context, workspace = encoding_context(instance), allocate_workspace(*instance.shape)
     states = allocate_states(SAMPLES, config.max_children)
     prior = config.prior != "none"
     for row, actions in enumerate(group.actions[:, : instance.n_tasks // 2].tolist()):

@@ -58,10 +58,10 @@ class LeafWorkspace(NamedTuple):
     best: StateArrays  # out: the shortest complete schedule of the mini-batch; makespan ∞: none
 
 
-def allocate_leaves(n: int, p: int) -> LeafWorkspace:
-    """Work space for problems of n tasks and p processors."""
+def allocate_leaves(n: int, p: int, k: int) -> LeafWorkspace:
+    """Work space for problems of n tasks, p processors and k resources."""
     return LeafWorkspace(
-        allocate_workspace(n, p), np.zeros(n, dtype=np.int64), allocate_state(n, p)
+        allocate_workspace(n, p, k), np.zeros(n, dtype=np.int64), allocate_state(n, p, k)
     )
 
 

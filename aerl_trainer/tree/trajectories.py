@@ -122,7 +122,7 @@ def complete_by_network(
     """
     steps: list[list[tuple[int, float]]] = [[] for _ in states]
     context = encoding_context(instance)
-    workspace = allocate_workspace(*instance.comp.shape)
+    workspace = allocate_workspace(*instance.shape)
     encoded = allocate_states(len(states), config.max_children)
     prior = config.prior != "none"
     while live := [i for i, state in enumerate(states) if not state.terminal]:

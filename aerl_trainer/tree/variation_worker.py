@@ -41,7 +41,7 @@ class VariationWorker:
         self._actor, self._seed, self._policy = actor, job.seed, job.policy
         self._instance, self._context = job.instance, policy_context(job.instance)
         self._shape = job.instance.comp.shape
-        self._workspace = allocate_policy(*self._shape)
+        self._workspace = allocate_policy(*job.instance.shape)
         self._budget = max(config.budget, config.min_trajectories)
         self._batch = min(config.batch_size, tree.arrays.journal_edge.shape[1])
         self._most = tree.arrays.edge_parent.size // job.instance.n_tasks

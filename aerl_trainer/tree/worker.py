@@ -67,8 +67,8 @@ class SearchWorker:
         self._evaluator = evaluator
         self._leaves = leaves_around(states)
         self._problem = search_problem(job.instance)
-        self._shape = n, p = job.instance.comp.shape
-        self._workspace = allocate_leaves(n, p)
+        self._shape = _n, _p = job.instance.comp.shape
+        self._workspace = allocate_leaves(*job.instance.shape)
         self._rng = generator(job.seed, "actor", actor)
         self._guide = _guide(job, config, self._rng, network)
         self._rules = _rules(config, job.seed, explore)
@@ -187,7 +187,7 @@ def _guide(job: SearchJob, config: SearchConfig, rng: np.random.Generator, netwo
         uniforms = np.concatenate([rng.random(NOISE_LENGTH + n), uniforms])
     return Guide(
         context=policy_context(job.instance),
-        workspace=allocate_policy(n, p, config.max_children),
+        workspace=allocate_policy(*job.instance.shape, config.max_children),
         weights=np.zeros(N_WEIGHTS, dtype=np.float32) if job.policy is None else job.policy,
         prior=priors[config.prior],
         min_prior=float(config.min_prior),

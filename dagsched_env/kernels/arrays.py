@@ -97,7 +97,7 @@ def slots(n: int, k: int) -> int:
     return n if k == 0 else 2 * n
 
 
-def allocate_state(n: int, p: int, k: int = 0) -> StateArrays:
+def allocate_state(n: int, p: int, k: int) -> StateArrays:
     """State arrays of zeros for ``n`` tasks, ``p`` processors and ``k`` resources.
 
     ``transitions.reset`` makes them an empty schedule.

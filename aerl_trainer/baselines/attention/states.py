@@ -102,8 +102,7 @@ class Lanes:
 
     def _workspace(self, b: int, width: int) -> PolicyWorkspace:
         """With a leading axis of schedules; what ``pairs`` returns is a part of larger arrays."""
-        n, p = self._problems[b].comp.shape
-        one, starts = allocate_policy(n, p, width), self._counts.shape[1]
+        one, starts = allocate_policy(*self._problems[b].shape, width), self._counts.shape[1]
         many = PolicyWorkspace(
             StateArrays(*_stacked(one.state, starts)), *_stacked(one[1:], starts)
         )
@@ -134,12 +133,12 @@ def replayed(problems: Sequence[Instance], actions: Ints, width: int) -> tuple[P
     )
     chosen = np.full(ends[-1], -1)
     for b, instance in enumerate(problems):
-        f, (n, p) = _listing(instance, width), instance.comp.shape
+        f, n = _listing(instance, width), instance.n_tasks
         rows = slice(ends[b] - sizes[b], ends[b])
         taken = np.ascontiguousarray(actions[b, :, :n])
         _replay(
             f,
-            allocate_policy(n, p, width),
+            allocate_policy(*instance.shape, width),
             taken,
             pairs.x[rows],
             pairs.tasks[rows],

@@ -81,11 +81,11 @@ def allocate_states(batch: int, width: int) -> EncodedStates:
     return EncodedStates(**{n: np.zeros(s, d) for n, (s, d) in state_specs(batch, width).items()})
 
 
-def allocate_workspace(n: int, p: int) -> Workspace:
-    """Work space for problems of n tasks and p processors."""
+def allocate_workspace(n: int, p: int, k: int) -> Workspace:
+    """Work space for problems of n tasks, p processors and k resources."""
     return Workspace(
-        state=allocate_state(n, p),
-        completion=allocate_state(n, p),
+        state=allocate_state(n, p, k),
+        completion=allocate_state(n, p, k),
         actions=np.zeros(n * p, dtype=np.int64),
         starts=np.zeros(n * p),
         gaps=np.zeros(n * p),

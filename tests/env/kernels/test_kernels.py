@@ -39,7 +39,7 @@ def random_processor(instance: Instance, task: int, rng: np.random.Generator) ->
 
 
 def fresh(instance: Instance) -> StateArrays:
-    arrays = allocate_state(*instance.comp.shape)
+    arrays = allocate_state(*instance.shape)
     transitions.reset(instance.arrays, arrays)
     return arrays
 
@@ -136,7 +136,7 @@ moments = st.integers(0, 30).map(float)
 def test_earliest_slot(ends: list[float], ready: float, duration: float, insertion: bool) -> None:
     ends = sorted(ends)[: len(ends) // 2 * 2]
     busy = list(zip(ends[::2], ends[1::2], strict=True))
-    arrays = allocate_state(len(busy) + 1, 1)
+    arrays = allocate_state(len(busy) + 1, 1, 0)
     arrays.slot_count[0] = len(busy)
     arrays.slot_start[0, : len(busy)] = ends[::2]
     arrays.slot_finish[0, : len(busy)] = ends[1::2]

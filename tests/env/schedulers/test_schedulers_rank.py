@@ -158,7 +158,7 @@ def test_lists_place_like_the_simulator(seed: int, insertion: bool) -> None:
     instance = crowded_instance(seed)
     rng = np.random.default_rng(seed)
     order = orders.ready_order(instance.arrays, rng.permutation(instance.n_tasks))
-    arrays = allocate_state(*instance.comp.shape)
+    arrays = allocate_state(*instance.shape)
     transitions.reset(instance.arrays, arrays)
     for t in order:
         q = completion.best_processor(instance.arrays, arrays, t, insertion)

@@ -69,7 +69,7 @@ def rebuilt(experience: Experience, depth: int, config: Config = CONFIG) -> Enco
     for task, processor in experience.actions[:depth].tolist():
         state.apply(task, processor)
     leaves = allocate_states(1, config.search.max_children)
-    workspace = allocate_workspace(*instance.comp.shape)
+    workspace = allocate_workspace(*instance.shape)
     context, search = encoding_context(instance), config.search
     prior = search.prior != "none"
     encode_state(context, workspace, state.arrays, leaves, 0, search.min_prior, prior, True)

@@ -77,7 +77,7 @@ def leaves_of(states: list[State], width: int | None = None) -> EncodedStates:
     """The network's inputs of states of one instance, every legal action a candidate."""
     instance = states[0].instance
     leaves = allocate_states(len(states), width or instance.comp.size)
-    workspace = allocate_workspace(*instance.comp.shape)
+    workspace = allocate_workspace(*instance.shape)
     for row, state in enumerate(states):
         encode_state(
             encoding_context(instance), workspace, state.arrays, leaves, row, 0.0, True, True

@@ -63,7 +63,7 @@ def test_the_caches_of_tasks_without_duration(seed: int) -> None:
 def test_the_short_list_holds_all_processors_of_a_task() -> None:
     rng = np.random.default_rng(0)
     check_caches(Instance(rng.uniform(1, 2, (4, 17)), [(0, 3)], [1.0]), rng)
-    f, w = policy_context(instance := Instance(np.ones((3, 17)), [], [])), allocate_policy(3, 17)
+    f, w = policy_context(instance := Instance(np.ones((3, 17)), [], [])), allocate_policy(3, 17, 0)
     reset(instance.arrays, w.state)
     begin(f, w, w.state)
     assert short_list(f, w, w.state) == list_length(17) == 21
@@ -71,7 +71,7 @@ def test_the_short_list_holds_all_processors_of_a_task() -> None:
 
 def check_caches(instance: Instance, rng: np.random.Generator) -> None:
     n, p = instance.comp.shape
-    f, w, fresh = policy_context(instance), allocate_policy(n, p), allocate_policy(n, p)
+    f, w, fresh = policy_context(instance), allocate_policy(n, p, 0), allocate_policy(n, p, 0)
     s = w.state
     reset(f.c.g, s)
     begin(f, w, s)
@@ -129,7 +129,7 @@ def delays(instance: Instance, w: object, ready: np.ndarray) -> dict[int, float]
 
 def test_the_logit_is_the_formula() -> None:
     instance, weights = problem(12, 3), some_weights()
-    f, w = policy_context(instance), allocate_policy(12, 3)
+    f, w = policy_context(instance), allocate_policy(12, 3, 0)
     reset(f.c.g, w.state)
     begin(f, w, w.state)
     count = short_list(f, w, w.state)
@@ -146,7 +146,7 @@ def test_the_logit_is_the_formula() -> None:
 def test_features_of_a_known_state() -> None:
     """One task is placed; the other waits for its data from P0."""
     instance = Instance([[2.0, 4.0], [3.0, 5.0]], [(0, 1)], [10.0])
-    f, w = policy_context(instance), allocate_policy(2, 2)
+    f, w = policy_context(instance), allocate_policy(2, 2, 0)
     reset(f.c.g, w.state)
     begin(f, w, w.state)
     place(f.c.g, w.state, 0, 0, True, False)
@@ -183,7 +183,7 @@ def test_features_of_a_known_state() -> None:
 
 def described(instance: Instance, placements: list[tuple[int, int]]) -> dict[int, dict[str, float]]:
     """Action → its features, after some placements."""
-    f, w = policy_context(instance), allocate_policy(*instance.comp.shape)
+    f, w = policy_context(instance), allocate_policy(*instance.shape)
     reset(f.c.g, w.state)
     begin(f, w, w.state)
     for task, q in placements:
@@ -219,7 +219,7 @@ def test_rivals_and_successors_by_plain_loops(instance: Instance, seed: int) -> 
     g, f, w, weights = (
         instance.arrays,
         policy_context(instance),
-        allocate_policy(n, p),
+        allocate_policy(n, p, 0),
         some_weights(),
     )
     s = w.state
@@ -276,7 +276,7 @@ def test_the_heirs_are_the_most_critical_successors() -> None:
 
 def log_probability(instance: Instance, weights: Weights, actions: list[int]) -> float:
     n, p = instance.comp.shape
-    f, w = policy_context(instance), allocate_policy(n, p)
+    f, w = policy_context(instance), allocate_policy(n, p, 0)
     reset(f.c.g, w.state)
     begin(f, w, w.state)
     total = 0.0
@@ -315,7 +315,7 @@ def test_what_the_policy_never_takes_counts_nothing() -> None:
     comp = np.outer(np.arange(1, 21), [1.0, 2.0])
     instance, policy = Instance(comp, np.zeros((0, 2), dtype=int), []), FastPolicy(some_weights())
     path = policy.sample(instance, 1, np.random.default_rng(0)).actions[0]
-    f, w = policy_context(instance), allocate_policy(20, 2)
+    f, w = policy_context(instance), allocate_policy(20, 2, 0)
     reset(f.c.g, w.state)
     begin(f, w, w.state)
     listed = w.actions[: short_list(f, w, w.state)]
@@ -326,7 +326,7 @@ def test_what_the_policy_never_takes_counts_nothing() -> None:
 
 
 def test_pairs_are_drawn_by_their_probabilities() -> None:
-    w = allocate_policy(2, 2)
+    w = allocate_policy(2, 2, 0)
     logits = np.log([0.5, 0.3, 0.2])
     counts = np.zeros(3)
     for uniform in (np.arange(1000) + 0.5) / 1000:
@@ -364,7 +364,7 @@ def test_samples_end_with_their_time() -> None:
 
 def test_a_softened_policy_divides_its_logits() -> None:
     instance = problem(12, 3)
-    f, w, policy = policy_context(instance), allocate_policy(12, 3), FastPolicy(some_weights())
+    f, w, policy = policy_context(instance), allocate_policy(12, 3, 0), FastPolicy(some_weights())
     reset(f.c.g, w.state)
     begin(f, w, w.state)
     count = short_list(f, w, w.state)

@@ -26,7 +26,7 @@ def test_it_holds_the_estimates_of_the_schedules_before(instance: Instance, seed
     np.testing.assert_array_equal(learnt.now().c.rank_u, first.c.rank_u)
     np.testing.assert_array_equal(learnt.now().through, first.through)
     n, weights = instance.n_tasks, FastPolicy().weights
-    w, rng = allocate_policy(n, instance.n_processors), np.random.default_rng(seed)
+    w, rng = allocate_policy(n, instance.n_processors, 0), np.random.default_rng(seed)
     made = np.empty(1), np.empty((1, n), dtype=np.int64), w.no_gradient
     for _ in range(3):
         roll_out_group(learnt.now(), w, weights, rng.random((1, n)), *made)

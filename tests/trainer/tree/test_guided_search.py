@@ -50,7 +50,7 @@ def test_the_priors_at_the_root_are_the_policy_s(temperature: float) -> None:
     weights = some_weights()
     tree = search(dataclasses.replace(CONFIG, prior_temperature=temperature), weights).arrays
     edges = slice(tree.first_edge[ROOT], tree.first_edge[ROOT] + tree.n_edges[ROOT])
-    f, w = policy_context(INSTANCE), allocate_policy(*INSTANCE.comp.shape, width=32)
+    f, w = policy_context(INSTANCE), allocate_policy(*INSTANCE.shape, width=32)
     reset(f.c.g, w.state)
     begin(f, w, w.state)
     actions = tree.edge_action[edges].astype(np.int32)

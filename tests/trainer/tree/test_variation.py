@@ -69,7 +69,7 @@ def completed(instance: Instance, actions: list[int]) -> float:
 
 def probabilities(instance: Instance, actions: list[int], weights: Weights) -> dict[int, float]:
     """Of the actions that the policy considers behind these."""
-    f, w = policy_context(instance), allocate_policy(*instance.comp.shape)
+    f, w = policy_context(instance), allocate_policy(*instance.shape)
     state = State(instance)
     for action in actions:
         state.apply(*divmod(action, instance.n_processors))

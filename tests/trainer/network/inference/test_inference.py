@@ -62,7 +62,7 @@ def network(seed: int = 0) -> Network:
 
 def fill(leaves: EncodedStates, instance: Instance, count: int, seed: int) -> None:
     """Random states of an instance as the first rows."""
-    rng, workspace = np.random.default_rng(seed), allocate_workspace(*instance.comp.shape)
+    rng, workspace = np.random.default_rng(seed), allocate_workspace(*instance.shape)
     for row in range(count):
         state = State(instance)
         for _ in range(rng.integers(instance.n_tasks)):

@@ -64,7 +64,7 @@ def encoded(state: State) -> EncodedStates:
     instance = state.instance
     n, p = instance.comp.shape
     states = allocate_states(1, n * p)
-    context, workspace = encoding_context(instance), allocate_workspace(n, p)
+    context, workspace = encoding_context(instance), allocate_workspace(n, p, 0)
     encode_state(context, workspace, state.arrays, states, 0, 0.0, True, True)
     return states
 
