@@ -231,7 +231,8 @@ OBSERVATIONS: dict[str, type[GraphObservation] | type[FlatObservation]] = {
 
 def flat_slices(max_tasks: int, max_processors: int, resources: int = 0) -> dict[str, slice]:
     """Place of each feature in a ``"flat"`` observation; pairs are ``[N, P]``, flattened."""
-    return feature_slices(FLAT_FEATURES, group_sizes(max_tasks, max_processors, 0, resources))
+    sizes = group_sizes(max_tasks, max_processors, 0, resources)
+    return feature_slices([feature for feature in FLAT_FEATURES if sizes[feature.group]], sizes)
 
 
 def layout(max_tasks: int, max_processors: int, resources: int) -> Layout:
@@ -241,7 +242,7 @@ def layout(max_tasks: int, max_processors: int, resources: int) -> Layout:
         tasks=at["status_uncompleted"].start,
         processors=at["available"].start,
         pairs=at["placed"].start,
-        loads=at["load"].start,
+        loads=at["load"].start if resources else 0,
         max_tasks=max_tasks,
         max_processors=max_processors,
         resources=resources,

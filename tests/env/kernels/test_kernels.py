@@ -140,7 +140,8 @@ def test_earliest_slot(ends: list[float], ready: float, duration: float, inserti
     arrays.slot_count[0] = len(busy)
     arrays.slot_start[0, : len(busy)] = ends[::2]
     arrays.slot_finish[0, : len(busy)] = ends[1::2]
-    index, start = timeline.earliest_slot(arrays, 0, ready, duration, insertion)
+    g = Instance([[1.0]], [], []).arrays
+    index, start = timeline.earliest_slot(g, arrays, 0, 0, ready, duration, insertion)
     assert start == references.earliest_start(busy, ready, duration, insertion)
     assert all(finish <= start for _, finish in busy[:index])
     assert all(start + duration <= begin for begin, _ in busy[index:])
@@ -300,7 +301,7 @@ def test_dynamic_features_fill_padded_arrays(episode: tuple[Instance, int, bool]
     processors = np.zeros((1, p + 1), dtype=np.float32)
     pairs = np.zeros((4, n + 2, p + 1), dtype=np.float32)
     features.dynamic_features(
-        instance.arrays, arrays, insertion, 2.0, 20.0, tasks, processors, pairs
+        instance.arrays, arrays, insertion, 2.0, 20.0, tasks, processors, pairs, pairs[:2, :, :0]
     )
     available = np.array([features.available(arrays, q) for q in range(p)])
     times = np.zeros((n, p, 3))

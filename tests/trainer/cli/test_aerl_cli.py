@@ -688,7 +688,7 @@ def test_help(capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
                 "the name of a shipped policy, such as default or cholesky. (required)",
                 "bundled traces (montage, ...) or classic job shops (ta21, ...), suite:NAME,",
                 "(default: suite:heldout)",
-                "their number; default: 4. --speeds",
+                "their number; default: 4. --nodes",
             ],
         ),
         ("solve", ["classic job shops (ta21, ...).", "--budget FLOAT stop each after this many"]),
