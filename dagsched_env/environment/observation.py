@@ -230,13 +230,25 @@ OBSERVATIONS: dict[str, type[GraphObservation] | type[FlatObservation]] = {
 
 
 def flat_slices(max_tasks: int, max_processors: int, resources: int = 0) -> dict[str, slice]:
-    """Place of each feature in a ``"flat"`` observation; pairs are ``[N, P]``, flattened."""
+    """Place of each feature in a ``"flat"`` observation; pairs are ``[N, P]``, flattened.
+
+    Args:
+        max_tasks: N ≥ 1.
+        max_processors: P ≥ 1.
+        resources: K of every instance.
+    """
     sizes = group_sizes(max_tasks, max_processors, 0, resources)
     return feature_slices([feature for feature in FLAT_FEATURES if sizes[feature.group]], sizes)
 
 
 def layout(max_tasks: int, max_processors: int, resources: int) -> Layout:
-    """Where the kernels find the features that change, in observations of both kinds."""
+    """Where the kernels find the features that change, in observations of both kinds.
+
+    Args:
+        max_tasks: N ≥ 1.
+        max_processors: P ≥ 1.
+        resources: K of every instance.
+    """
     at = flat_slices(max_tasks, max_processors, resources)
     return Layout(
         tasks=at["status_uncompleted"].start,
