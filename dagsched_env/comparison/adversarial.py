@@ -65,7 +65,7 @@ def find_adversarial(
 
     Each step makes one move, chosen uniformly among those that are possible. A move that lowers the
     ratio from r to r' is kept with probability (r' / r)^(1 / T), where the temperature T falls
-    geometrically. Tasks, processors, links and eligibility stay as they are. Execution times stay
+    geometrically. Tasks, processors, links, demands and eligibility stay as they are. Times stay
     between 1 % and 100 % of the largest one of ``start``, data below its largest amount (or below
     the largest execution time where ``start`` sends no data).
 

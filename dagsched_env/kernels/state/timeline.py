@@ -113,7 +113,7 @@ def _first_behind(s: StateArrays | Placements, q: int, time: float) -> int:
     return first
 
 
-@borrowing
+@embedded
 def _fits(g: InstanceArrays, s: StateArrays | Placements, task: int, q: int, i: int) -> bool:
     """Whether a task may run in a busy interval beside the tasks that are there."""
     for r in range(g.demand.shape[1]):
@@ -203,7 +203,7 @@ def _add_load(
     _tidy(s, q, index, i)
 
 
-@borrowing
+@embedded
 def _open(s: StateArrays | Placements, q: int, index: int, start: float, finish: float) -> None:
     """A new interval before the one at ``index``, without load."""
     for i in range(s.slot_count[q], index, -1):
@@ -215,7 +215,7 @@ def _open(s: StateArrays | Placements, q: int, index: int, start: float, finish:
     s.slot_count[q] += 1
 
 
-@borrowing
+@embedded
 def _split(s: StateArrays | Placements, q: int, index: int, time: float) -> None:
     """Cut an interval in two at a time within it."""
     _open(s, q, index, s.slot_start[q, index], time)
@@ -224,7 +224,7 @@ def _split(s: StateArrays | Placements, q: int, index: int, time: float) -> None
         s.slot_load[q, index, r] = s.slot_load[q, index + 1, r]
 
 
-@borrowing
+@embedded
 def _move(s: StateArrays | Placements, q: int, source: int, target: int) -> None:
     s.slot_start[q, target] = s.slot_start[q, source]
     s.slot_finish[q, target] = s.slot_finish[q, source]
@@ -232,7 +232,7 @@ def _move(s: StateArrays | Placements, q: int, source: int, target: int) -> None
         s.slot_load[q, target, r] = s.slot_load[q, source, r]
 
 
-@borrowing
+@embedded
 def _tidy(s: StateArrays | Placements, q: int, first: int, end: int) -> None:
     """Drop idle intervals from ``first`` to ``end``, and join equal ones that touch."""
     kept = first
@@ -250,7 +250,7 @@ def _tidy(s: StateArrays | Placements, q: int, first: int, end: int) -> None:
     s.slot_count[q] = kept
 
 
-@borrowing
+@embedded
 def _is_idle(s: StateArrays | Placements, q: int, i: int) -> bool:
     load = 0
     for r in range(s.slot_load.shape[2]):
@@ -258,7 +258,7 @@ def _is_idle(s: StateArrays | Placements, q: int, i: int) -> bool:
     return load == 0
 
 
-@borrowing
+@embedded
 def _continues(s: StateArrays | Placements, q: int, i: int, j: int) -> bool:
     """Whether interval j begins where i ends, with the same load."""
     continues = s.slot_finish[q, i] == s.slot_start[q, j]
