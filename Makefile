@@ -18,8 +18,8 @@ SHELL := /bin/sh
 .DELETE_ON_ERROR:
 .PHONY: help install train test bounds baseline bench docs lint type imports check clean
 
-CHECKED := $(addprefix tests/,env/schedulers env/solver env/environment env/problem/test_simulator.py trainer/policy \
-	trainer/learning trainer/tree)
+CHECKED := $(addprefix tests/,env/schedulers env/solver env/environment env/problem/test_simulator.py \
+	env/kernels/test_resources.py trainer/policy trainer/learning trainer/tree trainer/solving/test_sharing.py)
 SPREAD := -n auto --maxprocesses 4 --dist loadscope
 BENCHES := env schedulers search fixed_prefix
 
