@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dagsched_env.exact.grid import choose_grid
+from dagsched_env.exact.grid import MAX_HORIZON, MAX_HORIZON_SHARING, choose_grid
 from dagsched_env.kernels.arrays import Floats
 from dagsched_env.problem.bounds import lower_bounds
 from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
@@ -40,7 +40,7 @@ class ExactResult:
     """``schedule`` is proved to be within ``tolerance`` of the optimum."""
     tolerance: float
     """Error bound of the rounding to whole numbers (time): 0 where all times are multiples of one
-    power of two, else about 1e-9 of the makespan for every task."""
+    power of two, else about 1e-9 of the makespan for every task, 2e-8 with resources."""
 
     @property
     def gap(self) -> float:
@@ -99,7 +99,8 @@ def solve(
     bound = lower_bounds(instance).best
     if incumbent.makespan == 0:
         return ExactResult(incumbent, 0.0, optimal=True, tolerance=0.0)
-    grid = choose_grid(_times(instance, incumbent.makespan), incumbent.makespan)
+    most = MAX_HORIZON_SHARING if instance.n_resources else MAX_HORIZON
+    grid = choose_grid(_times(instance, incumbent.makespan), incumbent.makespan, most=most)
     limits = Limits(deadline, work_limit, workers, stop)
 
     tell = None if found is None else lambda decisions: found(_retimed(instance, decisions))

@@ -17,6 +17,10 @@ from dagsched_env.kernels.arrays import Floats, Ints
 MAX_HORIZON = 2**30
 """Steps of the longest time: a precision of about 1e-9, and sums far below the limit of int64."""
 
+MAX_HORIZON_SHARING = 2**26
+"""The same with resources. With 2³⁰ the presolve of OR-Tools 9.15 has called a feasible model with
+cumulative constraints infeasible; and the search is faster with smaller numbers."""
+
 SHAVE = 2.0**-40
 """Relative margin for the rounding errors of computed bounds, subtracted before the floor."""
 
@@ -45,14 +49,15 @@ class Grid(NamedTuple):
         return 0.0 if self.exact else self.time(2 * n_tasks - 1)
 
 
-def choose_grid(times: Floats, horizon: float) -> Grid:
+def choose_grid(times: Floats, horizon: float, *, most: int = MAX_HORIZON) -> Grid:
     """The coarsest grid on which all times are whole, else the finest that ``horizon`` allows.
 
     Args:
         times: all execution and transfer times up to the horizon, ≥ 0.
         horizon: the makespan of a schedule, > 0; times on the grid are at most twice as long.
+        most: steps of the horizon, ≥ 1.
     """
-    finest = math.floor(math.log2(MAX_HORIZON) - math.log2(horizon))
+    finest = math.floor(math.log2(most) - math.log2(horizon))
     for exponent in range(min(finest, 0), finest + 1):
         scaled = np.ldexp(times, exponent)
         if np.array_equal(scaled, np.floor(scaled)):

@@ -179,8 +179,6 @@ class Model:
                     for t, on in zip(users, literals, strict=True)
                 ]
                 self.cp.add_cumulative(intervals, demands.tolist(), capacity)
-                energies = self.steps.comp[users, q] * demands
-                self.cp.add(capacity * self.makespan >= _choice(literals, energies))
 
     def _add_hint(self, incumbent: Schedule) -> None:
         start = self.grid.floor(incumbent.start).tolist()

@@ -58,7 +58,8 @@ def search(
     solver.parameters.catch_sigint_signal = False  # else the caller would not receive it
     solutions = None if found is None else _Solutions(model, found)
     status = _run(solver, model.cp, limits.stop, solutions)
-    if status == cp_model.UNKNOWN:
+    mistaken = status == cp_model.INFEASIBLE and instance.n_resources  # see MAX_HORIZON_SHARING
+    if status == cp_model.UNKNOWN or mistaken:
         return incumbent, bound
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         raise RuntimeError(f"CP-SAT calls a feasible model {solver.status_name(status)}")

@@ -15,6 +15,7 @@ from dagsched_env.exact.grid import MAX_HORIZON, choose_grid
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.problem.errors import DAGSchedError, InvalidScheduleError, MissingExtraError
 from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.platforms.altered import altered
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers import best_of_portfolio, random_order
 from helpers.brute_force import optimum
@@ -230,3 +231,15 @@ def test_a_limit_of_work_is_the_same_again() -> None:
     assert time.perf_counter() - started < 60.0
     assert not one.optimal
     assert (one.schedule, one.lower_bound) == (two.schedule, two.lower_bound)
+
+
+def test_an_optimal_hint_with_resources_is_no_contradiction():
+    """OR-Tools 9.15 has called such models infeasible, with steps of 2⁻³⁰ of the makespan."""
+    rng = np.random.default_rng(0)
+    drawn = TopcuogluGenerator(n_tasks=20, n_processors=2)(rng)
+    demands = np.column_stack([rng.integers(0, 6, 20), rng.choice([0.1, 0.3, 0.7, 1.5], 20)])
+    instance = altered(drawn, demands=demands, capacities=[[16, 2.0]] * 2)
+    first = exact.solve(instance, time_limit_s=10.0, workers=1)
+    again = exact.solve(instance, time_limit_s=10.0, workers=1, hint=first.schedule)
+    check(instance, again)
+    assert again.schedule.makespan <= first.schedule.makespan
