@@ -83,7 +83,8 @@ function ganttChart(root) {
 
   function stackRows() {
     const { pieces, height: counts, unit } = data.lanes;
-    const shown = data.resources.map((_, r) => r).filter(r => unit === null || r > 0);
+    const shown = data.resources.map((_, r) => r)  // no curve of what no task uses
+      .filter(r => (unit === null || r > 0) && data.demands.some(needs => needs[r] > 0));
     const total = counts.reduce((sum, count) => sum + count, 0), below = shown.length * (STRIP + GAP / 2) + GAP;
     const room = main.clientHeight - TOP - AXIS - p * below, tallest = Math.max(1, (MAX_HEIGHT - p * below) / total);
     const lane = Math.min(tallest, Math.max(LANE_MIN, Math.min(LANE_MAX, room / total)) * stretch);

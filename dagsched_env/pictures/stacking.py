@@ -115,10 +115,12 @@ def _room(instance: Instance | None, lanes: Lanes, sizes: Sizes) -> float:
 
 
 def _strips(schedule: Schedule, instance: Instance | None, lanes: Lanes) -> list[list[Strip]]:
-    """Of each processor, those of all resources that its lanes do not show; all tops are 0."""
+    """Of each processor, those of all resources that its lanes do not show and that some task uses;
+    all tops are 0."""
     if instance is None:
         return [[] for _ in lanes.height]
-    shown = range(lanes.unit is not None, instance.n_resources)
+    used = np.flatnonzero(instance.demands.any(axis=0)).tolist()
+    shown = [r for r in used if r > 0 or lanes.unit is None]
     rows: list[list[Strip]] = []
     for q, (time, amount) in enumerate(resource_use(schedule, instance)):
         rows.append([])

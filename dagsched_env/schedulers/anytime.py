@@ -165,13 +165,11 @@ class Incumbent:
     def _justified(self, order: Ints, processor: Ints) -> Ints:
         """The order after double justification, as long as it shortens the schedule."""
         g, s = self.instance.arrays, allocate_placements(*self.instance.shape)
-        makespan, justified = decoding.decode_into(g, s, order, processor, True), order.copy()
-        while True:
-            shorter = decoding.justify(g, self.instance.backwards, s, justified, processor)
-            order = justified.copy()
-            if not shorter < makespan:
-                return order
+        back, order = self.instance.backwards, order.copy()
+        makespan = decoding.decode_into(g, s, order, processor, True)
+        while (shorter := decoding.justify(g, back, s, order, processor)) < makespan:
             makespan = shorter
+        return order
 
 
 def execution_order(instance: Instance, schedule: Schedule) -> Ints:

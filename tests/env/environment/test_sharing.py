@@ -11,8 +11,7 @@ from dagsched_env import DAGSchedEnv, DAGSchedError, Instance
 from dagsched_env.environment.observation import flat_slices
 from dagsched_env.environment.pyg import to_pyg
 from dagsched_env.environment.vector import DAGSchedVectorEnv
-from dagsched_env.generators import TopcuogluGenerator
-from dagsched_env.problem.platforms.altered import altered
+from helpers.sharing import sharing_instance
 
 NODES = Instance(
     [[4.0, 8.0], [2.0, 2.0], [6.0, 3.0]],
@@ -24,14 +23,7 @@ NODES = Instance(
 )
 
 
-def drawn(n: int, seed: int) -> Instance:
-    rng = np.random.default_rng(seed)
-    instance = TopcuogluGenerator(n_tasks=n, n_processors=3)(rng)
-    demands = np.column_stack([rng.integers(0, 5, n), rng.choice([0.1, 0.5, 1.5], n)])
-    return altered(instance, demands=demands, capacities=[[8, 2.0]] * 3)
-
-
-LISTED = [drawn(n, seed) for seed, n in enumerate((9, 14, 20))]
+LISTED = [sharing_instance(n, seed, [[8, 2.0]] * 3) for seed, n in enumerate((9, 14, 20))]
 
 
 @pytest.mark.parametrize("observation", ["graph", "flat"])
