@@ -100,7 +100,7 @@ class Evolution:
         budget.evaluations += count
 
     def join(self, schedule: Schedule) -> None:
-        """Let a schedule take the place of the longest of the population, if it is shorter."""
+        """Let a schedule take the place of the longest one, if it is shorter than all."""
         if self._adults is None:
             self._founders[0] = min(self._founders[0], schedule, key=lambda made: made.makespan)
             return

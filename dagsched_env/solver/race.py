@@ -38,7 +38,7 @@ LISTS, MORE_LISTS = 0.2, 0.4
 """Most of the budget for list schedules that learn from each other, and where there is no time for
 descents."""
 COOL = Setting(RULES, Cooling(0.4, 0.04))
-"""With resources other rules do not count, and hotter chains are worse."""
+"""The only annealing with resources, where each move is decoded and rules hardly count."""
 IN_VAIN = 30
 """How many follow the shortest one of a series at its end."""
 IN_VAIN_SHARING = 300
