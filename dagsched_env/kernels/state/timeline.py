@@ -79,7 +79,8 @@ def earliest_fit(
     """As ``earliest_slot``, with resources; the index is of the first interval that ends later."""
     begin = ready if insertion else max(ready, _latest_start(s, q))
     count = s.slot_count[q]
-    if count == 0 or begin >= s.slot_finish[q, count - 1]:
+    takes_no_time = begin + duration == begin  # such a task needs nothing
+    if takes_no_time or count == 0 or begin >= s.slot_finish[q, count - 1]:
         return count, begin
     first = _first_behind(s, q, begin)
     i = first

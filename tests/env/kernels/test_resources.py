@@ -4,10 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dagsched_env import exact
+from dagsched_env.kernels.arrays import Floats
 from dagsched_env.kernels.lists.placements import allocate_placements
 from dagsched_env.kernels.schedules import decoding
 from dagsched_env.problem.bounds import lower_bounds
@@ -18,7 +19,6 @@ from dagsched_env.problem.platforms.altered import altered
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.problem.simulator import State
 from dagsched_env.schedulers import CONSTRUCTIVE, SEARCHERS, heft
-from dagsched_env.schedulers.anytime import execution_order
 from dagsched_env.solver import solve
 from helpers import reference_profile as reference
 from helpers.strategies import instances, sharing_instances
@@ -26,15 +26,20 @@ from helpers.strategies import instances, sharing_instances
 SEEDS = st.integers(0, 2**32 - 1)
 
 
+def topological(instance: Instance, rank: Floats) -> list[int]:
+    """A topological order: the task of the smallest rank that is ready comes first."""
+    left, order = set(range(instance.n_tasks)), list[int]()
+    while left:
+        ready = [t for t in left if not any(v == t and u in left for u, v in instance.edges)]
+        order.append(min(ready, key=lambda t: (rank[t], instance.arrays.topo_position[t])))
+        left.remove(order[-1])
+    return order
+
+
 def random_decisions(instance: Instance, seed: int) -> tuple[list[int], list[int]]:
     """A topological order, and an eligible processor of each task."""
     rng = np.random.default_rng(seed)
-    rank, order = rng.random(instance.n_tasks), list[int]()
-    left = set(range(instance.n_tasks))
-    while left:
-        ready = [t for t in left if not any(v == t and u in left for u, v in instance.edges)]
-        order.append(min(ready, key=lambda t: rank[t]))
-        left.remove(order[-1])
+    order = topological(instance, rng.random(instance.n_tasks))
     return order, [int(rng.choice(np.flatnonzero(np.isfinite(row)))) for row in instance.comp]
 
 
@@ -55,7 +60,13 @@ def placed_by(schedule: Schedule) -> reference.Placed:
     return dict(enumerate(zip(*columns, strict=True)))
 
 
+NO_TIME_IN_A_FULL_INTERVAL = Instance(
+    [[0.0], *[[1.0]] * 6], [], [], demands=[[2.0]] * 7, capacities=[[4.0]]
+)
+
+
 @given(sharing_instances(), SEEDS, st.booleans())
+@example(NO_TIME_IN_A_FULL_INTERVAL, 0, False)
 def test_decodings_and_states_are_those_of_the_reference(instance, seed, insertion):
     order, processor = random_decisions(instance, seed)
     expected = reference.decode(instance, order, processor, insertion=insertion)
@@ -191,7 +202,7 @@ def test_executions_keep_the_order_of_starts(instance, seed):
     factors = np.stack([np.ones(instance.n_tasks), rng.uniform(0.0, 2.0, instance.n_tasks)])
     makespans = execute(schedule, instance, factors)
     assert makespans[0] <= schedule.makespan * (1 + 1e-12)
-    order = execution_order(instance, schedule).tolist()
+    order = topological(instance, schedule.start)
     comp = np.where(np.isfinite(instance.comp), instance.comp, 0.0) * factors[1][:, None]
     slower = altered(instance, comp=np.where(np.isfinite(instance.comp), comp, np.inf))
     expected = reference.decode(slower, order, schedule.processor.tolist(), insertion=False)
