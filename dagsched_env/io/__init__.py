@@ -6,6 +6,7 @@
 | wfformat     | .wfformat.json     | yes  | yes   | workflow (1.4 to 1.6); instance, exactly, too |
 | dax          | .dax, .xml         | yes  | no    | workflow                                      |
 | pegasus      | .yml, .yaml        | yes  | no    | workflow                                      |
+| run          | .run.json          | yes  | no    | measured run: tasks, times, machines, exactly |
 | stg          | .stg               | yes  | no    | workflow without data; ``ccr`` adds some      |
 | dot          | .dot, .gv          | yes  | yes   | instance, exactly, and schedule; or workflow  |
 | graphml      | .graphml           | yes  | yes   | instance, exactly, and schedule; or workflow  |
@@ -63,6 +64,7 @@ In reading order:
 - ``patterson``: projects with limited resources, in Patterson's layout;
 - ``chrome_trace``: a schedule for chrome://tracing and Perfetto;
 - ``networkx_workflow``: a workflow from a networkx graph;
+- ``run_json``: the package's own format of measured runs;
 - ``formats``: the registry: how each format is read and written;
 - ``machine_file``: processors for a workflow, in JSON;
 - ``recognise``: recognises the format by suffix or content;
@@ -77,6 +79,7 @@ import os
 from os import PathLike
 from pathlib import Path
 
+from dagsched_env.io import run_json
 from dagsched_env.io.atomic import write_folder, write_text
 from dagsched_env.io.csv_trio import FILES
 from dagsched_env.io.formats import FORMATS, WRITABLE, Format, by_suffix
@@ -92,6 +95,7 @@ from dagsched_env.io.problems import (
     read,
     read_problem,
     read_problems,
+    read_run,
     reads,
     warn_assumed,
     would_read,
@@ -103,6 +107,7 @@ from dagsched_env.io.traces import BUNDLED, bundled
 from dagsched_env.problem.errors import DAGSchedError, expect
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.platforms import Platform, RandomPlatform
+from dagsched_env.problem.run import Run
 from dagsched_env.problem.schedule import Schedule
 
 __all__ = [
@@ -124,6 +129,8 @@ __all__ = [
     "read",
     "read_problem",
     "read_problems",
+    "read_run",
+    "save_run",
     "reads",
     "save",
     "warn_assumed",
@@ -236,6 +243,20 @@ def save(
         write_text(path, content)
     else:
         write_folder(path, content, replaceable=FILES)
+
+
+def save_run(run: Run, path: str | PathLike[str]) -> None:
+    """Write a measured run in the package's own format; whole or not at all.
+
+    Args:
+        run: what was measured.
+        path: the file; ``read_run`` reads it back exactly.
+
+    Raises:
+        OSError: the file cannot be written; an old file is unchanged.
+    """
+    expect("run", run, Run, 'save_run(run, "first.run.json")')
+    write_text(path, run_json.dump(run))
 
 
 def check_target(path: str | PathLike[str], *, format: str | None = None) -> None:

@@ -17,12 +17,14 @@ from dagsched_env.io import (
     patterson,
     pegasus,
     psplib,
+    run_json,
     stg,
     wfformat,
     wfformat_dump,
 )
 from dagsched_env.io.source import Source
 from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.run import Run
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.problem.workflow import Workflow
 
@@ -34,15 +36,15 @@ class Format:
     Args:
         title: its name in messages.
         suffixes: of its files, lower case; more than one dot is possible.
-        read: returns an instance where the file describes its processors, else a workflow;
-            None = only written.
+        read: returns a measured run; an instance where the file describes its processors; else a
+            workflow; None = only written.
         write: returns the text of the file, or of each file of a directory; None = only read.
         schedule: whether ``write`` takes no schedule, may take one, or needs one.
     """
 
     title: str
     suffixes: tuple[str, ...]
-    read: Callable[[Source], Instance | Workflow] | None = None
+    read: Callable[[Source], Instance | Workflow | Run] | None = None
     write: Callable[[Instance, Schedule | None], str | dict[str, str]] | None = None
     schedule: Literal["none", "optional", "needed"] = "none"
 
@@ -110,6 +112,11 @@ FORMATS: dict[str, Format] = {
         title="PSPLIB project",
         suffixes=(".sm",),
         read=lambda source: psplib.parse(source.text, name=source.stem),
+    ),
+    "run": Format(
+        title="measured run",
+        suffixes=(".run.json",),
+        read=lambda source: run_json.parse(source.json),
     ),
     "stg": Format(
         title="STG",

@@ -32,6 +32,7 @@ from dagsched_env.problem.errors import (
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.platforms import ccr
 from dagsched_env.problem.platforms.altered import altered
+from dagsched_env.problem.run import Run
 from dagsched_env.problem.workflow import Workflow
 
 DOUBTFUL_CCR = 1000.0
@@ -59,8 +60,8 @@ class Problem(NamedTuple):
     """Whether its numbers are known to be seconds and bytes, or need no unit."""
 
 
-def read(path: str | PathLike[str], *, format: str | None = None) -> Instance | Workflow:
-    """What a file holds: an instance where it describes its processors, else a workflow.
+def read(path: str | PathLike[str], *, format: str | None = None) -> Instance | Workflow | Run:
+    """What a file holds: a measured run, or an instance where it has processors, else a workflow.
 
     ``path``, ``format`` and errors are those of ``dagsched_env.io.load``.
     """
@@ -77,6 +78,19 @@ def read(path: str | PathLike[str], *, format: str | None = None) -> Instance | 
         if found.read is None:
             raise DAGSchedError(f"{found.title} is only written: read the file it was made from")
         return _with_remark(found.read(source))
+
+
+def read_run(path: str | PathLike[str], *, format: str | None = None) -> Run:
+    """A measured run: of a tool, as its files tell, or in the package's own format.
+
+    ``path``, ``format`` and errors are those of ``dagsched_env.io.load``.
+    """
+    content = read(path, format=format)
+    if not isinstance(content, Run):
+        raise FormatError(
+            f"{path}: no measured run: it does not say when each task started and finished"
+        )
+    return content
 
 
 def read_problem(
@@ -97,6 +111,7 @@ def read_problem(
     if isinstance(platform, MachineOptions):  # what is wrong there is not said of a problem
         platform.read_files()
     with named(path):
+        content = _on_its_machines(content, platform)
         if isinstance(content, Workflow):
             return _equipped(path, content, platform)
         if isinstance(platform, MachineOptions):
@@ -250,7 +265,7 @@ def machine_files(path: str | PathLike[str]) -> list[Path]:
 
 def _contents(
     path: str | PathLike[str], times: str | None
-) -> list[tuple[str | PathLike[str], Instance | Workflow]]:
+) -> list[tuple[str | PathLike[str], Instance | Workflow | Run]]:
     """What a file or a folder holds; a table of ``times`` in the folder is no problem."""
     folder = Path(path)
     if not folder.is_dir() or _is_csv(folder):
@@ -276,24 +291,35 @@ def _equipped(path: str | PathLike[str], workflow: Workflow, platform: Equips) -
     return Problem(str(path), instance, bare=True, says_units=says_units)
 
 
-def _with_remark(content: Instance | Workflow) -> Instance | Workflow:
+def _with_remark(content: Instance | Workflow | Run) -> Instance | Workflow | Run:
     """A workflow without edges is rare, and a lost table of edges is not."""
-    if isinstance(content, Instance) or content.edges or len(content.tasks) == 1:
+    if not isinstance(content, Workflow) or content.edges or len(content.tasks) == 1:
         return content
     text = f"no task depends on another: all {len(content.tasks)} may run at the same time"
     return dataclasses.replace(content, assumptions=(*content.assumptions, text))
 
 
-def _put_on(path: str | PathLike[str], content: Instance | Workflow, platform: Equips) -> Problem:
+def _on_its_machines(content: Instance | Workflow | Run, platform: Equips) -> Instance | Workflow:
+    """A run is a problem on its own machines, unless the caller names others."""
+    if not isinstance(content, Run):
+        return content
+    unsaid = isinstance(platform, MachineOptions) and not platform.says_machines
+    return content.instance() if unsaid else content.problem
+
+
+def _put_on(
+    path: str | PathLike[str], content: Instance | Workflow | Run, platform: Equips
+) -> Problem:
     """One of several: it keeps its processors if it describes them."""
     with named(path):
+        content = _on_its_machines(content, platform)
         if isinstance(content, Workflow):
             return _equipped(path, content, platform)
         kept = platform.at_ccr(content) if isinstance(platform, MachineOptions) else content
         return Problem(str(path), kept, bare=False)
 
 
-def _read_entry(path: Path) -> Instance | Workflow | None:
+def _read_entry(path: Path) -> Instance | Workflow | Run | None:
     """A file or CSV directory in a folder; None where it is to be left out."""
     tables = _is_csv(path) or (path / csv_workflow.TASKS).is_file()
     if path.name.startswith(".") or not (path.is_file() or tables):

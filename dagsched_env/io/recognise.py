@@ -3,7 +3,16 @@
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from dagsched_env.io import csv_workflow, fjsp, machine_file, own_json, pegasus, psplib, wfformat
+from dagsched_env.io import (
+    csv_workflow,
+    fjsp,
+    machine_file,
+    own_json,
+    pegasus,
+    psplib,
+    run_json,
+    wfformat,
+)
 from dagsched_env.io.dot_syntax import starts_like_dot
 from dagsched_env.io.formats import FORMATS, READABLE, by_suffix
 from dagsched_env.io.job_shop import Row, announced
@@ -70,6 +79,8 @@ def is_schedule(record: Any) -> bool:
 def _json(source: Source) -> str:
     if own_json.recognises(source.json):
         return "json"
+    if run_json.recognises(source.json):
+        return "run"
     if wfformat.recognises(source.json):
         return "wfformat"
     if machine_file.recognises(source.json):

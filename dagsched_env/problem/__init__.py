@@ -11,6 +11,7 @@ In reading order:
 - ``instance``: the problem: tasks, processors, costs, communication
 - ``schedule``: a solution, with a check of its own that shares no code with the simulator
 - ``platforms``: processors, which turn a workflow into an instance
+- ``run``: what a tool has measured, which becomes a problem
 - ``parts``: instances split for training, validation and test
 - ``simulator``: ``State``, a partial schedule to step; environment and search both use it
 - ``durations``: execution under noise
