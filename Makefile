@@ -11,7 +11,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 # pip would make it on one core, and that of other projects' tests, too. One file of torch is for a newer Python.
 BYTECODE := $(BIN)/python -m compileall -qq -j 0 -x '/tests?/'
 TRAINING := trainer,plot,exact,formats,compare,workflows,jobshop
-OTHERS := llvm,ray,tsp,human,docs,dev
+OTHERS := llvm,ray,tsp,human,tools,docs,dev
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
