@@ -260,7 +260,7 @@ def _measurements(
     """Rows of the tasks of a run; of those that ran earlier, only what is not known."""
     workflow = run.workflow
     cores, memory = workflow.recorded(CORES), workflow.recorded(MEMORY)
-    kinds = workflow.kinds or workflow.tasks
+    kinds = run.kinds
     for t in np.flatnonzero(~np.isnan(workflow.runtimes)).tolist():
         kind, task, seconds = kinds[t], workflow.tasks[t], float(workflow.runtimes[t])
         if run.ran[t] or (kind, task, seconds) not in known:

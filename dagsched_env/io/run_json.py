@@ -72,7 +72,7 @@ def parse(record: Any) -> Run:
 
 def dump(run: Run) -> str:
     """One JSON object and a line break; every float can be read back exactly."""
-    workflow = run.workflow
+    workflow, kinds = run.workflow, run.kinds
     record = {
         "format": FORMAT,
         "version": VERSION,
@@ -81,7 +81,7 @@ def dump(run: Run) -> str:
         "remarks": list(run.remarks),
         "machines": _machines(run.machines),
         "says_data": workflow.says_data,
-        "tasks": [_task(run, t) for t in range(len(workflow.tasks))],
+        "tasks": [_task(run, t, kinds) for t in range(len(workflow.tasks))],
         "edges": [
             [u, v, amount]
             for (u, v), amount in zip(workflow.edges, workflow.data.tolist(), strict=True)
@@ -90,12 +90,12 @@ def dump(run: Run) -> str:
     return json.dumps(record, ensure_ascii=False) + "\n"
 
 
-def _task(run: Run, t: int) -> dict[str, Any]:
+def _task(run: Run, t: int, kinds: tuple[str, ...]) -> dict[str, Any]:
     workflow = run.workflow
     uses = {name: float(workflow.recorded(name)[t]) for name in workflow.resource_names}
     values = {
         "name": workflow.tasks[t],
-        "kind": workflow.tasks[t] if workflow.kinds is None else workflow.kinds[t],
+        "kind": kinds[t],
         "seconds": float(workflow.runtimes[t]),
         "machine": run.machines.processor_names[run.machine[t]] if run.ran[t] else None,
         "start": float(run.start[t]),

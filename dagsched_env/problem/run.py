@@ -9,6 +9,7 @@ import numpy.typing as npt
 from dagsched_env.kernels.arrays import Floats, Ints
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.kinds import task_kinds
 from dagsched_env.problem.platforms import Platform
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.problem.workflow import CORES, Workflow
@@ -70,6 +71,11 @@ class Run:
         return self.machine >= 0
 
     @property
+    def kinds(self) -> tuple[str, ...]:
+        """n kinds of tasks: those of the workflow, or else of their names."""
+        return self.workflow.kinds or task_kinds(self.workflow.tasks) or self.workflow.tasks
+
+    @property
     def makespan(self) -> float:
         """From the beginning of the run to the end of its last task (seconds)."""
         return float(self.finish[self.ran].max(initial=0.0))
@@ -98,9 +104,16 @@ class Run:
 
     @property
     def problem(self) -> Workflow:
-        """The workflow; its assumptions say what is unusual about the run."""
-        said = (*self.workflow.assumptions, *self.remarks)
-        return dataclasses.replace(self.workflow, assumptions=said)
+        """The workflow; its assumptions say what is unusual about the run.
+
+        Where nothing is known of data, transfers take no time.
+        """
+        workflow = self.workflow
+        return dataclasses.replace(
+            workflow,
+            data=workflow.data if workflow.says_data else np.zeros_like(workflow.data),
+            assumptions=(*workflow.assumptions, *self.remarks),
+        )
 
     def instance(self) -> Instance:
         """The problem: these tasks, with their measured times, on these machines.

@@ -1,0 +1,184 @@
+"""``dagsched import``, ``dagsched explain`` and ``dagsched history``: measured runs."""
+
+import argparse
+import csv
+import io as text_io
+import json
+import sys
+
+from dagsched_env import explain, io
+from dagsched_env.cli.arguments import Commands, add_command, positive_seconds
+from dagsched_env.cli.machines import add_machines, machine_flags
+from dagsched_env.cli.outputs import JSON, PAGES, TABLES, check_distinct, check_output
+from dagsched_env.history import History, default_path
+from dagsched_env.history.store import COLUMNS
+from dagsched_env.io.atomic import write_text
+from dagsched_env.pictures.labels import one_line
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.run import Run
+
+RUN_HELP = (
+    "a measured run: the working folder of Snakemake, the build folder of ninja, a trace of "
+    "Nextflow, a Chrome trace with flows, or a file that dagsched import has written"
+)
+SECONDS = 10.0
+
+
+def add_commands(commands: Commands) -> None:
+    """Add the three commands."""
+    imports = add_command(
+        commands,
+        "import",
+        "read a measured run of another tool",
+        "  dagsched import workflow/ --out first.run.json\n"
+        "  dagsched import build/ --out build.run.json --history",
+    )
+    imports.add_argument("source", metavar="SOURCE", help=RUN_HELP)
+    imports.add_argument(
+        "--out", metavar="FILE", required=True, help="JSON: tasks, times, machines"
+    )
+    _add_history(imports, "also keep its durations in the history")
+    imports.set_defaults(run=_import)
+    explains = add_command(
+        commands,
+        "explain",
+        "say what bounds a measured run, and what would change it",
+        "  dagsched explain workflow/\n"
+        "  dagsched explain build/ --html build.html\n"
+        "  dagsched explain first.run.json --nodes 2 --cores 32",
+    )
+    explains.add_argument("run_source", metavar="RUN", help=RUN_HELP)
+    explains.add_argument(
+        "--time-limit",
+        type=positive_seconds,
+        default=SECONDS,
+        metavar="SECONDS",
+        help="wall time of all searches together; default: %(default)g",
+    )
+    explains.add_argument("--json", metavar="FILE", help="write the figures")
+    explains.add_argument(
+        "--html", metavar="FILE", help="write a page with the recorded and the planned chart"
+    )
+    add_machines(explains)
+    explains.set_defaults(run=_explain)
+    history = add_command(
+        commands,
+        "history",
+        "show and change the measured durations of tasks",
+        "  dagsched history\n"
+        "  dagsched history --add workflow/ build/\n"
+        "  dagsched history --export durations.csv\n"
+        "  dagsched history --forget snakemake:align",
+    )
+    history.add_argument("--add", nargs="+", metavar="SOURCE", help=f"{RUN_HELP}; keep it")
+    history.add_argument("--export", metavar="FILE", help="write all measurements as CSV")
+    history.add_argument("--forget", metavar="TOOL[:KIND]", help="remove what is known of these")
+    _add_history(history, "the file")
+    history.set_defaults(run=_history)
+
+
+def _add_history(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument(
+        "--history",
+        nargs="?",
+        const=str(default_path()),
+        metavar="FILE",
+        help=f"{what}; default of FILE: ~/.local/share/dagsched/history.sqlite",
+    )
+
+
+def _import(arguments: argparse.Namespace) -> None:
+    check_output("--out", arguments.out, JSON, [arguments.source])
+    run = _read(arguments.source)
+    io.save_run(run, arguments.out)
+    print(f"wrote {arguments.out}: {_summary(run)}")
+    if arguments.history is not None:
+        _keep(run, History(arguments.history))
+
+
+def _explain(arguments: argparse.Namespace) -> None:
+    inputs = (arguments.run_source, arguments.machines)
+    check_output("--json", arguments.json, JSON, inputs)
+    check_output("--html", arguments.html, PAGES, inputs)
+    check_distinct(("--json", arguments.json), ("--html", arguments.html))
+    machines = machine_flags(arguments)
+    machines.check()
+    found = explain.explain(
+        io.read_run(arguments.run_source),
+        machines if machines.says_machines else None,
+        budget_s=arguments.time_limit,
+    )
+    print(explain.as_text(found), end="")
+    if arguments.json:
+        record = explain.as_record(found)
+        write_text(arguments.json, json.dumps(record, ensure_ascii=False, indent=1) + "\n")
+        print(f"wrote {arguments.json}")
+    if arguments.html:
+        print(f"wrote {explain.save_page(found, arguments.html)}")
+
+
+def _history(arguments: argparse.Namespace) -> None:
+    check_output("--export", arguments.export, TABLES)
+    history = History(arguments.history)
+    for source in arguments.add or ():
+        _keep(_read(source), history)
+    if arguments.forget:
+        tool, _, kind = arguments.forget.partition(":")
+        gone = history.forget(tool, kind or None)
+        if not gone:
+            raise DAGSchedError(f"{history.path}: nothing is known of {arguments.forget!r}")
+        print(f"removed {gone} measurements")
+    if arguments.export:
+        table = text_io.StringIO()
+        writer = csv.writer(table, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows(history.export())
+        write_text(arguments.export, table.getvalue())
+        print(f"wrote {arguments.export}")
+    if not (arguments.add or arguments.forget or arguments.export):
+        _show(history)
+
+
+def _show(history: History) -> None:
+    rows = [
+        (
+            row.tool,
+            row.kind,
+            str(row.runs),
+            str(row.tasks),
+            f"{row.seconds:.4g}",
+            "-" if row.spread != row.spread else f"{row.spread:.2f}",
+            "-" if row.memory is None else f"{row.memory / 1e6:.4g}",
+        )
+        for row in history.table()
+    ]
+    if not rows:
+        print(f"{history.path}: nothing was measured yet: dagsched history --add SOURCE")
+        return
+    head = ("tool", "kind", "runs", "measured", "seconds", "spread", "memory (MB)")
+    texts = [head, *(tuple(map(one_line, row)) for row in rows)]
+    widths = [max(len(row[i]) for row in texts) for i in range(len(head))]
+    for row in texts:
+        left = [text.ljust(width) for text, width in zip(row[:2], widths[:2], strict=True)]
+        right = [text.rjust(width) for text, width in zip(row[2:], widths[2:], strict=True)]
+        print("  ".join([*left, *right]))
+
+
+def _read(source: str) -> Run:
+    """The run; what is unusual about it is said on stderr."""
+    run = io.read_run(source)
+    for text in run.problem.assumptions:
+        print(f"dagsched: {source}: {one_line(text)}", file=sys.stderr)
+    return run
+
+
+def _keep(run: Run, history: History) -> None:
+    added = history.add(run)
+    what = f"{added} measurements are new" if added else "this run is there already"
+    print(f"{history.path}: {what}")
+
+
+def _summary(run: Run) -> str:
+    tasks, machines = len(run.workflow.tasks), run.machines.n_processors
+    where = f"{machines} machines" if machines > 1 else f"{run.machines.processor_names[0]}"
+    return f"{tasks} tasks of {run.tool}, {run.makespan:.4g} s on {where}"
