@@ -1,0 +1,38 @@
+"""Runs a graph of jobs for real: a dispatcher says what starts now and where.
+
+    graph = JobGraph([Job("a", "make data"), Job("b", "sort data", after=["a"], cores=2)])
+    instance = graph.instance(io.MachineOptions(nodes=1, cores=4))
+    run = execute(graph, instance, solve(instance, budget_s=1).schedule).run
+
+``run`` is measured: ``io.save_run`` keeps it, ``explain`` says what bounds it, and ``History``
+makes the next plan better. A job is a command of a shell, or a function, which is called with the
+results of the jobs before it.
+
+In reading order:
+
+- ``jobs``: ``Job`` and ``JobGraph``;
+- ``situation``: what a dispatcher sees: what is ready, what runs, what is free;
+- ``dispatchers``: the order of a plan, HEFT's order, first come first served;
+- ``worker``: what runs in another process;
+- ``processes``: jobs as processes of this machine;
+- ``dask``: jobs on the workers of a Dask cluster;
+- ``engine``: ``execute``.
+"""
+
+from dagsched_env.execution.dispatchers import Dispatcher, Fifo, PlanOrder, RankOrder
+from dagsched_env.execution.engine import Execution, ExecutionError, execute
+from dagsched_env.execution.jobs import Job, JobGraph
+from dagsched_env.execution.situation import Situation
+
+__all__ = [
+    "Dispatcher",
+    "Execution",
+    "ExecutionError",
+    "Fifo",
+    "Job",
+    "JobGraph",
+    "PlanOrder",
+    "RankOrder",
+    "Situation",
+    "execute",
+]

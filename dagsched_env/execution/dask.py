@@ -1,0 +1,181 @@
+"""Jobs on the workers of a Dask cluster; results stay there and go from worker to worker."""
+
+import queue
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from dagsched_env.execution.jobs import Job
+from dagsched_env.execution.processes import Done
+from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.platforms import Platform
+from dagsched_env.problem.run import BANDWIDTH
+from dagsched_env.problem.workflow import CORES, MEMORY
+
+
+class Timed(NamedTuple):
+    """What a job returned, on its worker."""
+
+    value: Any
+    start: float
+    finish: float
+    """Both in seconds of ``time.monotonic`` of the worker."""
+
+
+def machines(client: Any, bandwidth: float = BANDWIDTH) -> Platform:
+    """The workers of a cluster: cores and memory, by address.
+
+    Args:
+        client: of Dask.
+        bandwidth: between any two of them (bytes per second).
+
+    Raises:
+        DAGSchedError: there is no worker.
+    """
+    workers = _workers(client)
+    return Platform(
+        [1.0] * len(workers),
+        bandwidth,
+        processor_names=list(workers),
+        capacities={
+            CORES: [info["nthreads"] for info in workers.values()],
+            MEMORY: [info["memory_limit"] or float("inf") for info in workers.values()],
+        },
+    )
+
+
+class Workers:
+    """The backend of a cluster: a machine of the instance is a worker.
+
+    Args:
+        client: of Dask.
+        instance: its machines are the workers, in the order of their addresses.
+
+    Raises:
+        DAGSchedError: it has more machines than there are workers.
+    """
+
+    def __init__(self, client: Any, instance: Instance) -> None:
+        self._client = client
+        self._address = list(_workers(client))
+        if instance.n_processors > len(self._address):
+            raise DAGSchedError(
+                f"the instance has {instance.n_processors} machines, the cluster "
+                f"{len(self._address)} workers: take execution.dask.machines(client)"
+            )
+        self._ended: queue.Queue[int] = queue.Queue()
+        self._futures: dict[int, Any] = {}
+        self._results: dict[int, Any] = {}
+        self._ahead = {address: _ahead(client, address) for address in self._address}
+
+    def start(self, task: int, job: Job, inputs: Sequence[Any], machine: int) -> None:
+        """As of ``Backend``; ``inputs`` are futures."""
+        # The engine says when a task starts, so Dask may not wait for a free thread: its own limit
+        # would be a second one. Work is not stolen from a named worker.
+        future = self._client.submit(
+            _timed,
+            _action(job),
+            *inputs,
+            key=f"{job.name}-{time.monotonic_ns()}",
+            workers=[self._address[machine]],
+            allow_other_workers=False,
+            pure=False,
+        )
+        self._futures[task] = future
+        future.add_done_callback(lambda _: self._ended.put(task))
+
+    def wait(self, timeout_s: float | None) -> list[Done]:
+        """As of ``Backend``."""
+        try:
+            ended = [self._ended.get(timeout=timeout_s)]
+        except queue.Empty:
+            return []
+        while not self._ended.empty():
+            ended.append(self._ended.get_nowait())
+        return [self._done(task) for task in ended if task in self._futures]
+
+    def value(self, result: Any) -> Any:
+        """As of ``Backend``."""
+        return result.result().value
+
+    def cancel(self, task: int) -> None:
+        """As of ``Backend``. Dask cannot end a function that runs: it is no longer waited for."""
+        self._futures.pop(task).cancel(force=True)
+
+    def close(self) -> None:
+        """As of ``Backend``."""
+        for task in list(self._futures):
+            self.cancel(task)
+
+    def _done(self, task: int) -> Done:
+        future = self._futures.pop(task)
+        if future.status != "finished":
+            now = time.monotonic()
+            error = future.exception() if future.status == "error" else "it was cancelled"
+            return Done(task, now, now, None, str(error) or type(error).__name__)
+        start, finish, worker = self._client.submit(_span, future, pure=False).result()
+        ahead = self._ahead[worker]
+        return Done(task, start - ahead, finish - ahead, future, None)
+
+
+def _workers(client: Any) -> dict[str, Any]:
+    try:
+        import distributed
+    except ModuleNotFoundError:
+        raise MissingExtraError("dask", "tools") from None
+    if not isinstance(client, distributed.Client):
+        raise DAGSchedError("client is no dask.distributed.Client: pass client=Client(...)")
+    found = client.scheduler_info(n_workers=-1)["workers"]
+    if not found:
+        raise DAGSchedError("the cluster has no worker")
+    return dict(sorted(found.items()))
+
+
+def _ahead(client: Any, address: str) -> float:
+    """By how much the clock of a worker is ahead of ours; of three tries the quickest."""
+    tries = []
+    for _ in range(3):
+        before = time.monotonic()
+        there = client.run(time.monotonic, workers=[address])[address]
+        took = time.monotonic() - before
+        tries.append((took, there - before - took / 2))
+    _, ahead = min(tries)
+    return float(ahead)
+
+
+def _action(job: Job) -> Callable[..., Any]:
+    if callable(job.action):
+        return job.action
+    return _Command(job.action)
+
+
+class _Command:
+    """A command as a function, which raises where it fails."""
+
+    def __init__(self, action: str | Sequence[str]) -> None:
+        self.action = action
+
+    def __call__(self, *_: Any) -> None:
+        import subprocess
+
+        code = subprocess.run(
+            self.action,
+            shell=isinstance(self.action, str),
+            stdin=subprocess.DEVNULL,
+            check=False,
+        ).returncode
+        if code:
+            raise RuntimeError(f"exit code {code}")
+
+
+def _timed(action: Callable[..., Any], *inputs: Timed) -> Timed:
+    start = time.monotonic()
+    value = action(*(timed.value for timed in inputs))
+    return Timed(value, start, time.monotonic())
+
+
+def _span(timed: Timed) -> tuple[float, float, str]:
+    from distributed import get_worker
+
+    return timed.start, timed.finish, get_worker().address

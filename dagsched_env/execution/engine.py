@@ -1,0 +1,231 @@
+"""``execute``: jobs start as a dispatcher says, and what they took is measured."""
+
+import dataclasses
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from dagsched_env.execution.dispatchers import Dispatcher, PlanOrder
+from dagsched_env.execution.jobs import TOOL, JobGraph
+from dagsched_env.execution.processes import Backend, Done, Processes
+from dagsched_env.execution.situation import Situation
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.platforms import Platform
+from dagsched_env.problem.run import Run
+from dagsched_env.problem.schedule import Schedule
+from dagsched_env.problem.workflow import MEMORY
+
+__all__ = ["Execution", "ExecutionError", "execute"]
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Execution:
+    """What has been done."""
+
+    run: Run
+    """Measured: tasks, times, machines."""
+    results: dict[str, Any]
+    """What the jobs have returned that no other waits for, by name; None of a command."""
+
+
+class ExecutionError(DAGSchedError):
+    """A job failed; ``execution`` holds what was done before, measured and with its results."""
+
+    def __init__(self, message: str, execution: Execution) -> None:
+        super().__init__(message)
+        self.execution = execution
+
+
+def execute(
+    graph: JobGraph,
+    instance: Instance,
+    by: Schedule | Dispatcher,
+    *,
+    on: Literal["processes", "dask"] = "processes",
+    client: Any = None,
+    retries: int = 0,
+    progress: Progress | None = None,
+) -> Execution:
+    """Run all jobs.
+
+    Where one fails, no more are started; those that run are waited for, and ``ExecutionError`` has
+    what was done. Ctrl-C, and any error of the dispatcher, ends all that runs.
+
+    Args:
+        graph: the jobs.
+        instance: of ``graph.instance``: its machines say what may run at once.
+        by: a plan, of which the places and the order count, or a dispatcher.
+        on: ``processes``: of this machine, whatever machines the instance has; ``dask``: the
+            workers of ``client``, in the order of their addresses, are the machines.
+        client: of Dask.
+        retries: how often a job that failed is begun anew, ≥ 0.
+        progress: called with the numbers of jobs that are done and of all.
+
+    Raises:
+        ExecutionError: a job failed, more often than ``retries``.
+        InvalidScheduleError: the plan is not one of the instance.
+        DAGSchedError: the dispatcher starts what is not ready or has no room, or waits for ever.
+    """
+    if instance.task_names != tuple(graph.index):
+        raise DAGSchedError("the instance is not one of these jobs: take graph.instance(machines)")
+    dispatcher = PlanOrder(instance, by) if isinstance(by, Schedule) else by
+    backend = _backend(on, client, instance)
+    engine = _Engine(graph, instance, dispatcher, backend, retries, progress)
+    try:
+        return engine.run()
+    finally:
+        backend.close()
+
+
+def _backend(on: str, client: Any, instance: Instance) -> Backend:
+    if on == "processes":
+        return Processes()
+    if on == "dask":
+        from dagsched_env.execution.dask import Workers
+
+        workers: Backend = Workers(client, instance)
+        return workers
+    raise DAGSchedError(f"on is {on!r}: write 'processes' or 'dask'")
+
+
+class _Engine:
+    """One run."""
+
+    def __init__(
+        self,
+        graph: JobGraph,
+        instance: Instance,
+        dispatcher: Dispatcher,
+        backend: Backend,
+        retries: int,
+        progress: Progress | None,
+    ) -> None:
+        self._graph, self._instance = graph, instance
+        self._dispatcher, self._backend = dispatcher, backend
+        self._retries, self._progress = retries, progress
+        self._situation = Situation(instance)
+        self._began = time.monotonic()
+        self._deadline: dict[int, float] = {}
+        self._attempts = np.zeros(len(graph.jobs), dtype=np.int64)
+        self._done: dict[int, Done] = {}
+        self._machine: dict[int, int] = {}
+        self._failure: str | None = None
+
+    def run(self) -> Execution:
+        situation, n = self._situation, len(self._graph.jobs)
+        while len(situation.finished) < n:
+            situation.now = time.monotonic() - self._began
+            if self._failure is None:
+                self._start()
+            if not situation.running:
+                break
+            for done in self._backend.wait(self._patience()):
+                self._end(done)
+            self._end_late_ones()
+        execution = Execution(self._run(), self._results())
+        if self._failure is not None:
+            raise ExecutionError(self._failure, execution)
+        if len(situation.finished) < n:
+            waiting = self._graph.jobs[next(iter(situation.ready))].name
+            raise DAGSchedError(f"nothing runs, and the dispatcher does not start {waiting!r}")
+        return execution
+
+    def _start(self) -> None:
+        situation = self._situation
+        for task, machine in self._dispatcher.starts(situation):
+            job = self._graph.jobs[task]
+            if task not in situation.ready or not situation.fits(task, machine):
+                where = self._instance.processor_names[machine]
+                raise DAGSchedError(
+                    f"the dispatcher starts {job.name!r} on {where!r}, which is not ready or has "
+                    "no room there"
+                )
+            inputs = [self._done[self._graph.index[name]].result for name in job.after]
+            situation.start(task, machine)
+            self._machine[task] = machine
+            if job.timeout_s is not None:
+                self._deadline[task] = time.monotonic() + job.timeout_s
+            self._backend.start(task, job, inputs, machine)
+
+    def _end(self, done: Done) -> None:
+        self._situation.now = time.monotonic() - self._began
+        self._deadline.pop(done.task, None)
+        if done.error is None:
+            self._done[done.task] = done
+            self._situation.finish(done.task)
+            if self._progress is not None:
+                self._progress(len(self._situation.finished), len(self._graph.jobs))
+            return
+        self._attempts[done.task] += 1
+        self._situation.stop(done.task)
+        if self._attempts[done.task] > self._retries and self._failure is None:
+            self._failure = f"job {self._graph.jobs[done.task].name!r}: {done.error}"
+
+    def _end_late_ones(self) -> None:
+        now = time.monotonic()
+        for task in [t for t, end in self._deadline.items() if end <= now]:
+            self._backend.cancel(task)
+            limit = self._graph.jobs[task].timeout_s
+            self._end(Done(task, now, now, None, f"it took longer than {limit:g} s"))
+
+    def _patience(self) -> float | None:
+        if not self._deadline:
+            return None
+        return max(0.0, min(self._deadline.values()) - time.monotonic())
+
+    def _results(self) -> dict[str, Any]:
+        used = {u for u, _ in self._graph.edges}
+        return {
+            self._graph.jobs[t].name: self._backend.value(done.result)
+            for t, done in self._done.items()
+            if t not in used
+        }
+
+    def _run(self) -> Run:
+        """What was measured; jobs that did not run have the duration that was expected."""
+        instance, n = self._instance, len(self._graph.jobs)
+        start, finish = np.full(n, np.nan), np.full(n, np.nan)
+        machine = np.full(n, -1, dtype=np.int64)
+        workflow = self._graph.workflow()
+        runtimes, demands = np.full(n, np.nan), np.array(workflow.demands)
+        for t, done in self._done.items():
+            start[t], finish[t] = done.start - self._began, done.finish - self._began
+            machine[t], runtimes[t] = self._machine[t], done.finish - done.start
+            if done.memory is not None:
+                demands[t, workflow.resource_names.index(MEMORY)] = done.memory
+        again = int((self._attempts > 0).sum())
+        sizes = [job.input_bytes for job in self._graph.jobs]
+        return Run(
+            TOOL,
+            dataclasses.replace(workflow, runtimes=runtimes, demands=demands, assumptions=()),
+            start,
+            finish,
+            machine,
+            _machines(instance),
+            np.array([np.nan if size is None else size for size in sizes]),
+            (f"{again} jobs were begun more than once",) if again else (),
+        )
+
+
+def _machines(instance: Instance) -> Platform:
+    """The machines of an instance, of speed 1: what was measured on each was measured there."""
+    p = instance.n_processors
+    inv = instance.inv_bandwidth
+    with np.errstate(divide="ignore"):
+        bandwidths = np.where(inv > 0, 1.0 / inv, np.inf)
+    return Platform(
+        np.ones(p),
+        bandwidths,
+        latency=instance.latency,
+        processor_names=instance.processor_names,
+        capacities={
+            name: instance.capacities[:, r] for r, name in enumerate(instance.resource_names)
+        }
+        or None,
+    )

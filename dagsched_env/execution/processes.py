@@ -1,0 +1,196 @@
+"""Jobs as processes of this machine.
+
+A command is a process group of its own. Functions go to worker processes, which are started when
+they are needed and used again. All machines of the plan are this one: it is they that limit what
+runs at once.
+"""
+
+import contextlib
+import multiprocessing
+import os
+import pickle
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any, NamedTuple, Protocol
+
+from dagsched_env.execution.jobs import Job
+from dagsched_env.execution.worker import serve
+
+GRACE_S = 2.0
+"""A job that is to end has so long to do so by itself."""
+
+
+class Done(NamedTuple):
+    """The end of a job, or of one attempt."""
+
+    task: int
+    start: float
+    finish: float
+    """Both in seconds of ``time.monotonic`` of this machine."""
+    result: Any
+    error: str | None
+    """Why it failed; None = it did not."""
+    memory: float | None = None
+    """The most that it used (bytes), where that is known."""
+
+
+class Backend(Protocol):
+    """Where jobs run."""
+
+    def start(self, task: int, job: Job, inputs: Sequence[Any], machine: int) -> None:
+        """Begin a job; ``inputs`` are the results of those before it."""
+        ...
+
+    def wait(self, timeout_s: float | None) -> list[Done]:
+        """Jobs that have ended since; at least one, unless the time is over."""
+        ...
+
+    def value(self, result: Any) -> Any:
+        """What a function has returned, from what ``Done`` and ``inputs`` have of it."""
+        ...
+
+    def cancel(self, task: int) -> None:
+        """End a job that runs; ``wait`` tells nothing more of it."""
+        ...
+
+    def close(self) -> None:
+        """End all that runs."""
+        ...
+
+
+class Processes:
+    """The backend of this machine."""
+
+    def __init__(self) -> None:
+        # A server that forks on demand: forking this process could copy a lock that is held.
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(["dagsched_env.execution.worker"])
+        self._commands: dict[int, _Command] = {}
+        self._calls: dict[int, _Worker] = {}
+        self._idle: list[_Worker] = []
+        self._failed: list[Done] = []
+
+    def start(self, task: int, job: Job, inputs: Sequence[Any], machine: int) -> None:
+        """As of ``Backend``."""
+        try:
+            if callable(job.action):
+                worker = self._idle.pop() if self._idle else _Worker(self._context)
+                self._calls[task] = worker
+                worker.pipe.send((job.action, tuple(inputs)))
+            else:
+                self._commands[task] = _Command(job.action)
+        except (OSError, pickle.PicklingError, AttributeError, TypeError) as error:
+            now = time.monotonic()
+            told = f"cannot be started: {error}"
+            if task in self._calls:
+                self._idle.append(self._calls.pop(task))
+            if callable(job.action):
+                told += " (a function has to be at the top level of a module)"
+            self._failed.append(Done(task, now, now, None, told))
+
+    def wait(self, timeout_s: float | None) -> list[Done]:
+        """As of ``Backend``."""
+        done, self._failed = self._failed, []
+        if done:
+            return done
+        commands = {command.ends: task for task, command in self._commands.items()}
+        calls = {worker.pipe: task for task, worker in self._calls.items()}
+        for ended in wait([*commands, *calls], timeout_s):
+            if isinstance(ended, int):
+                task = commands[ended]
+                done.append(self._commands.pop(task).done(task))
+            elif isinstance(ended, Connection):
+                done.append(self._returned(calls[ended]))
+        return done
+
+    def value(self, result: Any) -> Any:
+        """As of ``Backend``."""
+        return result
+
+    def cancel(self, task: int) -> None:
+        """As of ``Backend``."""
+        if task in self._commands:
+            self._commands.pop(task).end()
+        elif task in self._calls:
+            self._calls.pop(task).end()
+
+    def close(self) -> None:
+        """As of ``Backend``; workers that wait for work end, too."""
+        for task in [*self._commands, *self._calls]:
+            self.cancel(task)
+        while self._idle:
+            self._idle.pop().leave()
+
+    def _returned(self, task: int) -> Done:
+        """What a function has returned; where its process has died, that."""
+        worker = self._calls.pop(task)
+        try:
+            start, finish, result, error = worker.pipe.recv()
+        except (EOFError, OSError):
+            now = time.monotonic()
+            code = worker.leave()
+            return Done(task, worker.since, now, None, f"its process has ended with code {code}")
+        self._idle.append(worker)
+        return Done(task, start, finish, result, error)
+
+
+class _Command:
+    """A command that runs."""
+
+    def __init__(self, action: str | Sequence[str]) -> None:
+        self._start = time.monotonic()
+        self._process = subprocess.Popen(
+            action, shell=isinstance(action, str), start_new_session=True, stdin=subprocess.DEVNULL
+        )
+        self.ends = os.pidfd_open(self._process.pid)
+
+    def done(self, task: int) -> Done:
+        finish = time.monotonic()
+        _, status, usage = os.wait4(self._process.pid, 0)
+        code = os.waitstatus_to_exitcode(status)
+        self._process.returncode = code  # it is waited for here, for the sake of its memory
+        os.close(self.ends)
+        error = None if code == 0 else f"exit code {code}"
+        return Done(task, self._start, finish, None, error, usage.ru_maxrss * 1024.0)
+
+    def end(self) -> None:
+        _end(self._process.pid, lambda: self._process.wait(GRACE_S))
+        self._process.wait()
+        os.close(self.ends)
+
+
+class _Worker:
+    """A process that calls functions."""
+
+    def __init__(self, context: Any) -> None:
+        self.pipe, there = context.Pipe()
+        self._process: BaseProcess = context.Process(target=serve, args=(there,), daemon=True)
+        self._process.start()
+        there.close()
+        self.since = time.monotonic()
+
+    def leave(self) -> int | None:
+        """Let it end; its exit code."""
+        self.pipe.close()
+        self._process.join(GRACE_S)
+        return self._process.exitcode
+
+    def end(self) -> None:
+        self.pipe.close()
+        assert self._process.pid is not None
+        _end(self._process.pid, lambda: self._process.join(GRACE_S))
+        self._process.join()
+
+
+def _end(group: int, patiently: Any) -> None:
+    """Ask a process group to end, and make it if it does not."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGTERM)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        patiently()
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)

@@ -1,0 +1,248 @@
+"""Graphs of real commands and functions: order, places, limits, failures, and what is measured."""
+
+import functools
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dagsched_env import explain, io
+from dagsched_env.execution import (
+    ExecutionError,
+    Fifo,
+    Job,
+    JobGraph,
+    PlanOrder,
+    RankOrder,
+    Situation,
+    execute,
+)
+from dagsched_env.history import History
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.schedule import Schedule
+from dagsched_env.schedulers import CONSTRUCTIVE, heft
+from helpers import actions
+from helpers.strategies import instances, sharing_instances
+
+FOUR = io.MachineOptions(nodes=1, cores=4)
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def simulated(instance, dispatcher, factors) -> Schedule:
+    """The run of a dispatcher in which each task takes so many times its expected time."""
+    situation, n = Situation(instance), instance.n_tasks
+    processor = np.full(n, -1, dtype=np.int64)
+    start, finish = np.zeros(n), np.zeros(n)
+    ends: dict[int, float] = {}
+    g = instance.arrays
+    while len(situation.finished) < n:
+        for t, q in dispatcher.starts(situation):
+            assert t in situation.ready
+            assert situation.fits(t, q)
+            situation.start(t, q)
+            begin = situation.now
+            for e in range(g.pred_ptr[t], g.pred_ptr[t + 1]):
+                u = g.pred_task[e]
+                w = processor[u]
+                link = instance.latency[w, q] + g.pred_data[e] * instance.inv_bandwidth[w, q]
+                begin = max(begin, finish[u] + (link if w != q else 0.0))
+            processor[t], start[t] = q, begin
+            finish[t] = begin + instance.comp[t, q] * factors[t]
+            ends[t] = finish[t]
+        assert situation.running, "a dispatcher that waits for ever"
+        t = min(ends, key=lambda t: (ends[t], t))
+        situation.now = max(situation.now, ends.pop(t))
+        situation.finish(t)
+    return Schedule(processor, start, finish)
+
+
+@pytest.mark.parametrize("name", ["fifo", "rank", "plan"])
+@given(st.one_of(instances(), sharing_instances()), SEEDS)
+def test_dispatchers_never_overload_and_never_stop(name, instance, seed):
+    plan = heft(instance)
+    dispatcher = {"fifo": Fifo(), "rank": RankOrder(instance), "plan": PlanOrder(instance, plan)}
+    factors = np.random.default_rng(seed).uniform(0.5, 2.0, instance.n_tasks)
+    made = simulated(instance, dispatcher[name], factors)
+    if name == "plan":
+        assert made.processor.tolist() == plan.processor.tolist()
+
+
+@given(st.one_of(instances(), sharing_instances()), st.sampled_from(sorted(CONSTRUCTIVE)))
+def test_a_plan_whose_durations_are_right_takes_no_longer(instance, name):
+    if instance.latency.any() or (instance.data.any() and instance.inv_bandwidth.any()):
+        return  # a task that waits for data holds its machine here
+    plan = CONSTRUCTIVE[name](instance)
+    made = simulated(instance, PlanOrder(instance, plan), np.ones(instance.n_tasks))
+    assert made.makespan <= plan.makespan * (1 + 1e-9)
+
+
+def test_functions_get_the_results_of_those_before_them():
+    graph = JobGraph(
+        [
+            Job("a", actions.one),
+            Job("b", functools.partial(actions.total, 5), after=["a"]),
+            Job("c", actions.total, after=["b", "a"]),
+        ]
+    )
+    instance = graph.instance(FOUR)
+    done = execute(graph, instance, RankOrder(instance))
+    assert done.results == {"c": 7}
+    done.run.schedule().validate(done.run.instance())
+
+
+def test_commands_run_side_by_side_in_the_order_of_the_plan(tmp_path):
+    log = tmp_path / "log"
+    jobs = [Job(f"t{i}", f"echo t{i} >> {log}; sleep 0.2", seconds=0.2) for i in range(4)]
+    jobs.append(Job("wide", ["sh", "-c", f"echo wide >> {log}"], cores=4, seconds=0.1))
+    graph = JobGraph(jobs)
+    instance = graph.instance(FOUR)
+    plan = Schedule([0] * 5, [0.1, 0.1, 0.1, 0.1, 0.0], [0.3, 0.3, 0.3, 0.3, 0.1])
+    seen = []
+    run = execute(graph, instance, plan, progress=lambda *x: seen.append(x)).run
+    assert log.read_text().split()[0] == "wide"
+    assert seen[-1] == (5, 5)
+    starts = run.start[:4]
+    assert starts.max() < run.finish[:4].min()  # at the same time
+    assert run.start[4] < starts.min()
+    assert (run.workflow.recorded("memory") > 0).all()
+    found = explain.explain(run, budget_s=0.2)
+    assert found.plan.makespan <= run.makespan
+
+
+def test_what_was_measured_makes_the_next_plan(tmp_path):
+    history = History(tmp_path / "h.sqlite")
+    graph = JobGraph([Job("slow", "sleep 0.3", kind="s"), Job("quick", "true", kind="q")])
+    assert graph.instance(FOUR).comp[:, 0].tolist() == [1.0, 1.0]
+    assert "2 of 2 jobs: duration unknown" in graph.instance(FOUR).assumptions[0]
+    instance = graph.instance(FOUR)
+    history.add(execute(graph, instance, Fifo()).run)
+    again = graph.instance(FOUR, history)
+    assert 0.3 <= again.comp[0, 0] < 1.0
+    assert again.comp[1, 0] < 0.3
+    assert not [text for text in again.assumptions if "unknown" in text]
+
+
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [
+        ("exit 3", "job 'bad': exit code 3"),
+        (["no-such-program-here"], "cannot be started: .*no-such-program-here"),
+        (actions.fails, "ValueError: no such column"),
+        (actions.dies, "its process has ended with code 7"),
+        (actions.made_of_lambda, "its result cannot be sent"),
+    ],
+)
+def test_a_failure_names_the_job_and_keeps_what_was_done(action, message):
+    graph = JobGraph(
+        [
+            Job("good", actions.one),
+            Job("bad", action, after=["good"]),
+            Job("next", "true", after=["bad"]),
+        ]
+    )
+    instance = graph.instance(FOUR)
+    with pytest.raises(ExecutionError, match=message) as caught:
+        execute(graph, instance, heft(instance))
+    assert caught.value.execution.run.ran.tolist() == [True, False, False]
+
+
+def test_functions_that_cannot_be_sent_are_named():
+    graph = JobGraph([Job("a", lambda: 0)])
+    instance = graph.instance(FOUR)
+    with pytest.raises(ExecutionError, match=r"job 'a': cannot be started.*top level"):
+        execute(graph, instance, Fifo())
+
+
+def test_a_job_is_begun_again(tmp_path):
+    action = functools.partial(actions.fails_at_first, str(tmp_path / "f"))
+    graph = JobGraph([Job("a", action)])
+    instance = graph.instance(FOUR)
+    done = execute(graph, instance, Fifo(), retries=1)
+    assert done.results == {"a": "tried"}
+    assert done.run.remarks == ("1 jobs were begun more than once",)
+
+
+@pytest.mark.parametrize("action", ["sleep 60", functools.partial(actions.sleeps, 60.0)])
+def test_what_takes_too_long_is_ended(action):
+    graph = JobGraph([Job("a", action, timeout_s=0.3), Job("b", "true")])
+    instance = graph.instance(FOUR)
+    began = time.monotonic()
+    with pytest.raises(ExecutionError, match=r"job 'a': it took longer than 0.3 s"):
+        execute(graph, instance, Fifo())
+    assert time.monotonic() - began < 10
+
+
+def test_no_process_is_left_behind(tmp_path):
+    script = f"""
+import sys
+from dagsched_env import io
+from dagsched_env.execution import Fifo, Job, JobGraph, execute
+jobs = [Job("a", "sleep 77.25 & echo $! > {tmp_path}/pid; wait"), Job("b", "sleep 77.25")]
+graph = JobGraph(jobs)
+instance = graph.instance(io.MachineOptions(nodes=1, cores=4))
+print("ready", flush=True)
+execute(graph, instance, Fifo())
+"""
+    program = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert program.stdout is not None
+    assert program.stdout.readline() == "ready\n"
+    file = tmp_path / "pid"
+    for _ in range(100):
+        if file.exists() and file.read_text().strip():
+            break
+        time.sleep(0.1)
+    child = int(file.read_text())
+    os.kill(program.pid, signal.SIGINT)
+    program.communicate(timeout=20)
+    assert program.returncode != 0
+    for _ in range(50):
+        if not Path(f"/proc/{child}").exists():
+            return
+        time.sleep(0.1)
+    assert Path(f"/proc/{child}/stat").read_text().split()[2] == "Z"
+
+
+@pytest.mark.parametrize(
+    ("jobs", "message"),
+    [
+        ([], "there is no job"),
+        ([Job("a", "true"), Job("a", "true")], "two jobs are called 'a'"),
+        ([Job("a", "true", after=["b"])], "'a' is after 'b', which is no job"),
+        ([Job("a", "true", after=["b"]), Job("b", "true", after=["a"])], "→"),
+        ([Job("b", "true"), Job("a", "true", data={"b": 5})], "'a' has data of 'b'"),
+    ],
+)
+def test_graphs_that_cannot_be_run_are_refused(jobs, message):
+    with pytest.raises(DAGSchedError, match=message):
+        JobGraph(jobs)
+    with pytest.raises(DAGSchedError, match=r"write after=\['b'\]"):
+        Job("a", "true", after="b")
+    with pytest.raises(DAGSchedError, match="'a': seconds is -1"):
+        Job("a", "true", seconds=-1)
+
+
+def test_a_dispatcher_that_breaks_the_rules_is_named():
+    graph = JobGraph([Job("a", "true"), Job("b", "true", after=["a"])])
+    instance = graph.instance(FOUR)
+
+    class Hasty:
+        def starts(self, situation):
+            yield 1, 0
+
+    class Idle:
+        def starts(self, situation):
+            return iter(())
+
+    with pytest.raises(DAGSchedError, match=r"starts 'b' .* not ready"):
+        execute(graph, instance, Hasty())
+    with pytest.raises(DAGSchedError, match="does not start 'a'"):
+        execute(graph, instance, Idle())
+    assert not multiprocessing.active_children()
