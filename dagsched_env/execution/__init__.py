@@ -15,7 +15,9 @@ In reading order:
 - ``dispatchers``: the order of a plan, HEFT's order, first come first served;
 - ``worker``: what runs in another process;
 - ``processes``: jobs as processes of this machine;
+- ``remote``: what runs on the workers of a cluster;
 - ``dask``: jobs on the workers of a Dask cluster;
+- ``ray``: jobs on the nodes of a Ray cluster;
 - ``engine``: ``execute``.
 """
 

@@ -2,25 +2,17 @@
 
 import queue
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 from dagsched_env.execution.jobs import Job
 from dagsched_env.execution.processes import Done
+from dagsched_env.execution.remote import Timed, as_function, timed
 from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.platforms import Platform
 from dagsched_env.problem.run import BANDWIDTH
 from dagsched_env.problem.workflow import CORES, MEMORY
-
-
-class Timed(NamedTuple):
-    """What a job returned, on its worker."""
-
-    value: Any
-    start: float
-    finish: float
-    """Both in seconds of ``time.monotonic`` of the worker."""
 
 
 def machines(client: Any, bandwidth: float = BANDWIDTH) -> Platform:
@@ -74,8 +66,8 @@ class Workers:
         # The engine says when a task starts, so Dask may not wait for a free thread: its own limit
         # would be a second one. Work is not stolen from a named worker.
         future = self._client.submit(
-            _timed,
-            _action(job),
+            timed,
+            as_function(job),
             *inputs,
             key=f"{job.name}-{time.monotonic_ns()}",
             workers=[self._address[machine]],
@@ -144,38 +136,7 @@ def _ahead(client: Any, address: str) -> float:
     return float(ahead)
 
 
-def _action(job: Job) -> Callable[..., Any]:
-    if callable(job.action):
-        return job.action
-    return _Command(job.action)
-
-
-class _Command:
-    """A command as a function, which raises where it fails."""
-
-    def __init__(self, action: str | Sequence[str]) -> None:
-        self.action = action
-
-    def __call__(self, *_: Any) -> None:
-        import subprocess
-
-        code = subprocess.run(
-            self.action,
-            shell=isinstance(self.action, str),
-            stdin=subprocess.DEVNULL,
-            check=False,
-        ).returncode
-        if code:
-            raise RuntimeError(f"exit code {code}")
-
-
-def _timed(action: Callable[..., Any], *inputs: Timed) -> Timed:
-    start = time.monotonic()
-    value = action(*(timed.value for timed in inputs))
-    return Timed(value, start, time.monotonic())
-
-
-def _span(timed: Timed) -> tuple[float, float, str]:
+def _span(done: Timed) -> tuple[float, float, str]:
     from distributed import get_worker
 
-    return timed.start, timed.finish, get_worker().address
+    return done.start, done.finish, get_worker().address

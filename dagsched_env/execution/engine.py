@@ -47,7 +47,7 @@ def execute(
     instance: Instance,
     by: Schedule | Dispatcher,
     *,
-    on: Literal["processes", "dask"] = "processes",
+    on: Literal["processes", "dask", "ray"] = "processes",
     client: Any = None,
     retries: int = 0,
     progress: Progress | None = None,
@@ -62,7 +62,8 @@ def execute(
         instance: of ``graph.instance``: its machines say what may run at once.
         by: a plan, of which the places and the order count, or a dispatcher.
         on: ``processes``: of this machine, whatever machines the instance has; ``dask``: the
-            workers of ``client``, in the order of their addresses, are the machines.
+            workers of ``client`` are the machines (``execution.dask.machines``); ``ray``: the nodes
+            of the cluster that ``ray.init`` has connected (``execution.ray.machines``).
         client: of Dask.
         retries: how often a job that failed is begun anew, ≥ 0.
         progress: called with the numbers of jobs that are done and of all.
@@ -91,7 +92,12 @@ def _backend(on: str, client: Any, instance: Instance) -> Backend:
 
         workers: Backend = Workers(client, instance)
         return workers
-    raise DAGSchedError(f"on is {on!r}: write 'processes' or 'dask'")
+    if on == "ray":
+        from dagsched_env.execution.ray import Nodes
+
+        nodes: Backend = Nodes(instance)
+        return nodes
+    raise DAGSchedError(f"on is {on!r}: write 'processes', 'dask' or 'ray'")
 
 
 class _Engine:

@@ -1,0 +1,55 @@
+"""The same graphs on the workers of a Dask cluster."""
+
+import functools
+
+import pytest
+
+from dagsched_env.execution import ExecutionError, Job, JobGraph, RankOrder, execute
+from dagsched_env.execution.dask import machines
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.schedulers import heft
+from helpers import actions
+
+distributed = pytest.importorskip("distributed")
+
+
+@pytest.fixture(scope="module")
+def client():
+    cluster = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=2, processes=False, dashboard_address=None
+    )
+    with cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+def test_jobs_run_on_the_workers_of_the_plan(client, tmp_path):
+    jobs = [Job(f"s{i}", functools.partial(actions.sleeps, 0.2), seconds=0.2) for i in range(4)]
+    jobs.append(Job("shell", f"echo done > {tmp_path}/f", after=["s0"], seconds=0.1))
+    jobs += [Job("a", actions.one), Job("b", functools.partial(actions.total, 5), after=["a"])]
+    graph = JobGraph(jobs)
+    instance = graph.instance(machines(client))
+    assert instance.processor_names == tuple(sorted(client.scheduler_info()["workers"]))
+    plan = heft(instance)
+    done = execute(graph, instance, plan, on="dask", client=client)
+    assert done.results["b"] == 6
+    assert (tmp_path / "f").read_text() == "done\n"
+    run = done.run
+    assert run.machine.tolist() == plan.processor.tolist()
+    assert (run.finish - run.start)[:4].min() >= 0.2
+    assert (run.start >= 0).all()
+    ran_on = {run.machine[i] for i in range(4)}
+    assert len(ran_on) == 2
+
+
+def test_failures_are_retried_and_named(client, tmp_path):
+    action = functools.partial(actions.fails_at_first, str(tmp_path / "f"))
+    graph = JobGraph([Job("a", action), Job("b", actions.fails, after=["a"])])
+    instance = graph.instance(machines(client))
+    with pytest.raises(ExecutionError, match="job 'b': no such column") as caught:
+        execute(graph, instance, RankOrder(instance), on="dask", client=client, retries=1)
+    assert caught.value.execution.run.ran.tolist() == [True, False]
+
+
+def test_the_cluster_has_to_be_there():
+    with pytest.raises(DAGSchedError, match="client is no"):
+        machines(None)
