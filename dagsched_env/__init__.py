@@ -17,12 +17,15 @@ attributes of this package that are loaded on first use:
 - ``kernels``: all numeric code, compiled by numba;
 - ``problem``: instances, machines, schedules, the rules;
 - ``generators``, ``schedulers``: random graphs; classic algorithms;
+- ``history``: durations that were measured;
 - ``io``, ``pictures``: file formats; charts;
 - ``suites``, ``sources``: frozen instances; problems by text, SPECs;
 - ``environment``: ``DAGSched-v0``, one of it or thousands;
 - ``exact``: proved optima, by CP-SAT;
 - ``solver``: all of the above for one short schedule;
 - ``comparison``: schedulers against each other;
+- ``explain``: what bounds a measured run;
+- ``execution``: graphs of jobs, run for real;
 - ``testing``: checks for your own parts;
 - ``cli``: the command ``dagsched``.
 """

@@ -134,7 +134,14 @@ class History:
         task: str | None = None,
         input_bytes: float | None = None,
     ) -> Estimate | None:
-        """``of(tool).estimate(kind, task, input_bytes)``; what was read is kept by this object."""
+        """``of(tool).estimate(kind, task, input_bytes)``; what was read is kept by this object.
+
+        Args:
+            tool: that ran it.
+            kind: of the task.
+            task: its name.
+            input_bytes: size of what it reads; None = not known.
+        """
         if tool not in self._estimates:
             self._estimates[tool] = self.of(tool)
         return self._estimates[tool].estimate(kind, task, input_bytes)

@@ -64,9 +64,9 @@ In reading order:
 - ``patterson``: projects with limited resources, in Patterson's layout;
 - ``chrome_trace``: a schedule for chrome://tracing and Perfetto;
 - ``networkx_workflow``: a workflow from a networkx graph;
+- ``machine_file``: processors for a workflow, in JSON;
 - ``run_json``: the package's own format of measured runs;
 - ``formats``: the registry: how each format is read and written;
-- ``machine_file``: processors for a workflow, in JSON;
 - ``recognise``: recognises the format by suffix or content;
 - ``traces``: problems by name: the real traces that come with the package, classic job shops;
 - ``machine_options``: what is said of the machines for a file that describes none;

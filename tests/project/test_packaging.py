@@ -32,6 +32,7 @@ EXTRAS = {
     "jobshop",
     "llvm",
     "ray",
+    "tools",
     "tsp",
     "human",
     "docs",
