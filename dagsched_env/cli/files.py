@@ -93,7 +93,7 @@ def _describe(name: str) -> str:
     ways = ", ".join(
         way for way, there in (("read", form.read), ("written", form.write)) if there is not None
     )
-    return f"  {name:<13} {form.title} ({ways}; {', '.join(form.suffixes)})"
+    return f"  {name:<13} {form.title} ({ways}; {', '.join(form.suffixes) or 'a folder'})"
 
 
 def _convert(arguments: argparse.Namespace) -> None:

@@ -7,6 +7,7 @@
 | dax          | .dax, .xml         | yes  | no    | workflow                                      |
 | pegasus      | .yml, .yaml        | yes  | no    | workflow                                      |
 | run          | .run.json          | yes  | no    | measured run: tasks, times, machines, exactly |
+| snakemake    | a working folder   | yes  | no    | measured run: what ``.snakemake`` says of it  |
 | stg          | .stg               | yes  | no    | workflow without data; ``ccr`` adds some      |
 | dot          | .dot, .gv          | yes  | yes   | instance, exactly, and schedule; or workflow  |
 | graphml      | .graphml           | yes  | yes   | instance, exactly, and schedule; or workflow  |
@@ -66,6 +67,10 @@ In reading order:
 - ``networkx_workflow``: a workflow from a networkx graph;
 - ``machine_file``: processors for a workflow, in JSON;
 - ``run_json``: the package's own format of measured runs;
+- ``snakemake_records``: what Snakemake keeps of finished jobs;
+- ``snakemake_logs``: the log files of Snakemake;
+- ``snakemake_usage``: cores, memory and benchmarks of Snakemake's jobs;
+- ``snakemake``: finished runs of Snakemake;
 - ``formats``: the registry: how each format is read and written;
 - ``recognise``: recognises the format by suffix or content;
 - ``traces``: problems by name: the real traces that come with the package, classic job shops;

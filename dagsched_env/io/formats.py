@@ -18,6 +18,7 @@ from dagsched_env.io import (
     pegasus,
     psplib,
     run_json,
+    snakemake,
     stg,
     wfformat,
     wfformat_dump,
@@ -35,7 +36,8 @@ class Format:
 
     Args:
         title: its name in messages.
-        suffixes: of its files, lower case; more than one dot is possible.
+        suffixes: of its files, lower case; more than one dot is possible. None for what a tool
+            left in its working folder.
         read: returns a measured run; an instance where the file describes its processors; else a
             workflow; None = only written.
         write: returns the text of the file, or of each file of a directory; None = only read.
@@ -117,6 +119,11 @@ FORMATS: dict[str, Format] = {
         title="measured run",
         suffixes=(".run.json",),
         read=lambda source: run_json.parse(source.json),
+    ),
+    "snakemake": Format(
+        title="working folder of Snakemake",
+        suffixes=(),
+        read=lambda source: snakemake.parse(source.path),
     ),
     "stg": Format(
         title="STG",

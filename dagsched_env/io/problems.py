@@ -18,7 +18,14 @@ from dagsched_env.io.csv_trio import COMPUTATION
 from dagsched_env.io.formats import FORMATS, READABLE, by_suffix
 from dagsched_env.io.machine_file import Machines
 from dagsched_env.io.machine_options import IN_MACHINE_FILE, TO_GIVE_TIMES, MachineOptions
-from dagsched_env.io.recognise import check_name, is_schedule, recognise
+from dagsched_env.io.recognise import (
+    check_name,
+    is_csv,
+    is_problem_folder,
+    is_schedule,
+    left_by_tool,
+    recognise,
+)
 from dagsched_env.io.source import Source, named
 from dagsched_env.io.task_times import timed
 from dagsched_env.io.traces import BUNDLED, NAMES, SHIPPED, bundled
@@ -147,12 +154,15 @@ def reads(place: str | PathLike[str], path: Path) -> bool:
     """Whether ``path`` is read where a command is given ``place``.
 
     Args:
-        place: a file, a folder of problems, or a folder of CSV tables; others read nothing.
+        place: a file, a folder of problems or of CSV tables, or the working folder of a tool;
+            others read nothing.
         path: an existing file; links are followed.
     """
     folder = Path(place)
-    if not folder.is_dir() or _is_csv(folder):
+    if not folder.is_dir() or is_csv(folder):
         return _is_part(path, folder)
+    if left := left_by_tool(folder):
+        return left.resolve() in (path.resolve(), *path.resolve().parents)
     return any(_is_part(path, entry) and _is_read(entry) for entry in folder.iterdir())
 
 
@@ -166,7 +176,7 @@ def would_read(place: str | PathLike[str], path: Path) -> bool:
     folder, promised = Path(place), by_suffix(path.name)
     if promised is None or promised == "csv" or FORMATS[promised].read is None:
         return False  # tables of results are left out
-    if not folder.is_dir() or _is_csv(folder) or (folder / csv_workflow.TASKS).is_file():
+    if not folder.is_dir() or is_problem_folder(folder):
         return False  # one problem, whatever lies beside its tables
     return path.parent.is_dir() and path.parent.samefile(folder)
 
@@ -268,7 +278,7 @@ def _contents(
 ) -> list[tuple[str | PathLike[str], Instance | Workflow | Run]]:
     """What a file or a folder holds; a table of ``times`` in the folder is no problem."""
     folder = Path(path)
-    if not folder.is_dir() or _is_csv(folder):
+    if not folder.is_dir() or is_csv(folder) or left_by_tool(folder):
         return [(path, read(path))]
     entries = sorted(folder.iterdir(), key=lambda entry: entry.name)
     if times is not None and Path(times).exists():
@@ -321,8 +331,7 @@ def _put_on(
 
 def _read_entry(path: Path) -> Instance | Workflow | Run | None:
     """A file or CSV directory in a folder; None where it is to be left out."""
-    tables = _is_csv(path) or (path / csv_workflow.TASKS).is_file()
-    if path.name.startswith(".") or not (path.is_file() or tables):
+    if path.name.startswith(".") or not (path.is_file() or is_problem_folder(path)):
         return None
     promised = by_suffix(path.name)
     if promised is not None and FORMATS[promised].read is None:
@@ -348,7 +357,7 @@ def _read_entry(path: Path) -> Instance | Workflow | Run | None:
 
 def _check_no_folder(path: Path) -> None:
     """Refuse a folder of files where one problem is read; the error names one in it."""
-    if not path.is_dir() or _is_csv(path) or (path / csv_workflow.TASKS).is_file():
+    if not path.is_dir() or is_problem_folder(path):
         return
     found = _first_problem(path)
     example = "" if found is None else f", such as {found}"
@@ -391,10 +400,6 @@ def _is_read(entry: Path) -> bool:
         return _read_entry(entry) is not None
     except DAGSchedError:  # it is read, and refused
         return True
-
-
-def _is_csv(path: Path) -> bool:
-    return path.is_dir() and (by_suffix(path.name) == "csv" or (path / COMPUTATION).exists())
 
 
 def _recognised(path: Path, recognises: Callable[[Source], bool]) -> bool:

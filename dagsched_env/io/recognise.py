@@ -1,6 +1,7 @@
 """The format of a file: by its suffix where this is unique, otherwise by its content."""
 
 from collections.abc import Collection, Sequence
+from pathlib import Path
 from typing import Any
 
 from dagsched_env.io import (
@@ -13,6 +14,7 @@ from dagsched_env.io import (
     run_json,
     wfformat,
 )
+from dagsched_env.io.csv_trio import COMPUTATION
 from dagsched_env.io.dot_syntax import starts_like_dot
 from dagsched_env.io.formats import FORMATS, READABLE, by_suffix
 from dagsched_env.io.job_shop import Row, announced
@@ -27,14 +29,43 @@ SPECIFIC = tuple(
 )
 """Suffixes of only one format; several formats share ``.json``, ``.xml`` and ``.txt``."""
 
+RUN_FOLDERS = {".snakemake": "snakemake"}
+"""What tools leave in their working folder → the format of such a folder."""
+
+
+def is_problem_folder(folder: Path) -> bool:
+    """Whether a folder is one problem: tables of an instance, or the working folder of a tool."""
+    return _has_tables(folder) or left_by_tool(folder) is not None
+
+
+def is_csv(folder: Path) -> bool:
+    """Whether a folder holds the costs of an instance as CSV, or says so by its name."""
+    return folder.is_dir() and (by_suffix(folder.name) == "csv" or (folder / COMPUTATION).exists())
+
+
+def left_by_tool(folder: Path) -> Path | None:
+    """What a tool left in its working folder, a key of ``RUN_FOLDERS``; None if there is nothing.
+
+    That entry may be given itself where it is a folder.
+    """
+    if not folder.is_dir():
+        return None
+    if folder.name in RUN_FOLDERS:
+        return folder
+    return next((folder / name for name in RUN_FOLDERS if (folder / name).exists()), None)
+
+
+def _has_tables(folder: Path) -> bool:
+    return is_csv(folder) or (folder / csv_workflow.TASKS).is_file()
+
 
 def recognise(source: Source) -> str:
     """Name of the format.
 
-    A directory is CSV. A suffix of only one format decides. Otherwise JSON starts with a brace or
-    bracket, XML with ``<``, DOT with ``digraph``, CSV with a header of tasks and times; lines of a
-    Pegasus workflow start with ``pegasus:`` and ``jobs:``; a project of PSPLIB has a line
-    ``PRECEDENCE RELATIONS``. Numbers are STG if the first line holds
+    A directory is CSV, or what a tool left in it says which. A suffix of only one format decides.
+    Otherwise JSON starts with a brace or bracket, XML with ``<``, DOT with ``digraph``, CSV with a
+    header of tasks and times; lines of a Pegasus workflow start with ``pegasus:`` and ``jobs:``; a
+    project of PSPLIB has a line ``PRECEDENCE RELATIONS``. Numbers are STG if the first line holds
     one of them. Else they are a job shop where there are titles, or each job visits each machine
     once; else a flexible job shop where the lines have its form; else a job shop where the lines
     have pairs of numbers, or are twice as many as the jobs.
@@ -45,7 +76,8 @@ def recognise(source: Source) -> str:
         OSError: the file cannot be read.
     """
     if source.path.is_dir():
-        return "csv"
+        left = None if _has_tables(source.path) else left_by_tool(source.path)
+        return "csv" if left is None else RUN_FOLDERS[left.name]
     named = by_suffix(source.path.name)
     if named is not None and source.path.name.lower().endswith(SPECIFIC):
         return named
@@ -109,7 +141,7 @@ def _numbers(text: str) -> str:
     rows = lines(text)
     counted = [row for row in rows if row[1][0][0].isdigit()]
     if not counted:
-        suffixes = (FORMATS[name].suffixes[0] for name in READABLE)
+        suffixes = (FORMATS[name].suffixes[0] for name in READABLE if FORMATS[name].suffixes)
         raise FormatError(
             f"unknown format: give the file the suffix of its format, {', '.join(suffixes)}"
         )
