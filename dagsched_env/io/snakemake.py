@@ -51,25 +51,29 @@ def parse(folder: Path) -> Run:
         raise FormatError(f"no folder {HIDDEN} in it: name the working folder of Snakemake")
     records, calls = read_records(hidden), read_calls(hidden)
     printings = _printings(calls)
-    jobs = _valid(folder, records.jobs, printings)
-    if not jobs:
+    done = [
+        job
+        for job in records.jobs
+        if not _failed(job.outputs[0], printings) or _silently(job, calls, printings)
+    ]
+    placed = [_placed(folder, job, calls, printings) for job in done]
+    last = max((p.call for p in placed if not _touched(calls, p)), default=-1)
+    placed = _wanted(folder, placed, last)
+    if not placed:
         raise FormatError(
             f"no record of a finished job in {HIDDEN}: run the workflow, without --drop-metadata"
         )
-    placed = [_placed(folder, job, calls, printings) for job in jobs]
     touched = np.array([_touched(calls, place) for place in placed])
-    ran_in = np.where(touched, -2, [place.call for place in placed])
-    last = int(ran_in.max())
-    here = (ran_in == last) & ~touched
+    here = np.array([place.call == last for place in placed]) & ~touched
     call = calls[last] if last >= 0 else None
     workflow, input_bytes, files = _workflow(
         folder, placed, touched, () if call is None else call.provided
     )
-    start, finish = _times(jobs, here)
+    start, finish = _times(placed, here)
     machines, limits = _machine(call, workflow, start, finish)
     remarks = (
         *_said_of_jobs(placed, calls, here, touched),
-        *_said_of_records(records, len(records.jobs) - len(jobs), calls, printings),
+        *_said_of_records(records, len(done) - len(placed), calls, printings),
         *files,
         *limits,
     )
@@ -78,11 +82,16 @@ def parse(folder: Path) -> Run:
     return Run(TOOL, workflow, start, finish, machine, machines, input_bytes, remarks)
 
 
-def _valid(folder: Path, jobs: Sequence[Job], printings: Printings) -> list[Job]:
-    """The jobs but those that failed, and those of which no rule wants the result any more."""
-    done = [job for job in jobs if not _failed(job.outputs[0], printings)]
-    read = {file for job in done for file in job.inputs}
-    return [job for job in done if any(o in read or _there(folder, o) for o in job.outputs)]
+def _wanted(folder: Path, placed: Sequence[Placed], last: int) -> list[Placed]:
+    """The jobs but those of earlier calls of which no rule wants the result any more."""
+    read = {file for place in placed for file in place.job.inputs}
+
+    def wanted(place: Placed) -> bool:
+        if place.call == last and place.started is not None:
+            return True
+        return any(output in read or _there(folder, output) for output in place.job.outputs)
+
+    return [place for place in placed if wanted(place)]
 
 
 def _failed(output: str, printings: Printings) -> bool:
@@ -91,10 +100,17 @@ def _failed(output: str, printings: Printings) -> bool:
     return printed is not None and printed[-1][1].failed
 
 
-def _times(jobs: Sequence[Job], here: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
+def _silently(job: Job, calls: Sequence[Call], printings: Printings) -> bool:
+    """Whether the job ran in a later call than its output is named in, as with ``--quiet``."""
+    begun = [c for c, call in enumerate(calls) if call.began <= job.start]
+    named = max((c for c, _ in printings.get(job.outputs[0], ())), default=-1)
+    return bool(begun) and begun[-1] > named and not calls[begun[-1]].jobs
+
+
+def _times(placed: Sequence[Placed], here: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
     """``[n]`` starts and ends since the first start of the run; NaN for jobs that are not in it."""
-    start = np.where(here, [job.start for job in jobs], np.nan)
-    finish = np.where(here, [job.finish for job in jobs], np.nan)
+    start = np.where(here, [place.job.start for place in placed], np.nan)
+    finish = np.where(here, [place.job.finish for place in placed], np.nan)
     begin = np.min(start[here], initial=np.inf)
     return start - begin, finish - begin
 
@@ -118,7 +134,7 @@ def _placed(folder: Path, job: Job, calls: Sequence[Call], printings: Printings)
     saying = [c for c, started in printed if started.finished and not _drops(calls[c])]
     begun = [c for c, call in enumerate(calls) if call.began <= job.start]
     own = max(saying, default=-1)
-    if begun and (own < 0 or (begun[-1] > own and not calls[begun[-1]].jobs)):
+    if begun and (own < 0 or _silently(job, calls, printings)):
         own = begun[-1]
     told = [started for c, started in printed if c <= own]
     started = told[-1] if told else None
@@ -275,7 +291,7 @@ def _said_of_jobs(
 
 
 def _said_of_records(
-    records: Records, left_out: int, calls: Sequence[Call], printings: Printings
+    records: Records, stale: int, calls: Sequence[Call], printings: Printings
 ) -> list[str]:
     """Sentences on records that are left out, and on jobs that have none."""
     said = []
@@ -285,7 +301,6 @@ def _said_of_records(
     failed = sorted(output for output in printings if _failed(output, printings))
     if failed:
         said.append(f"jobs of {len(failed)} outputs failed and are left out, such as {failed[0]}")
-    stale = left_out - len({job.outputs for job in records.jobs if job.outputs[0] in failed})
     if stale:
         text = "are left out: their outputs are gone, and no job reads them"
         said.append(f"{stale} recorded jobs {text}")

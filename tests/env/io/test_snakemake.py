@@ -220,6 +220,8 @@ def test_without_log_files_cores_are_those_seen_in_use(copied):
 
 def test_results_that_nobody_wants_any_more_are_left_out(copied):
     (copied / "joined.txt").unlink()
+    assert len(io.read_run(copied).workflow.tasks) == 5  # the last call wanted it
+    snakemake(copied, "--cores", "3", "--forcerun", "split", "--until", "split")
     run = io.read_run(copied)
     assert len(run.workflow.tasks) == 4
     assert (
@@ -260,10 +262,14 @@ def test_failures_restarts_and_interruptions(tmp_path):
     )
     assert any("1 of 2 jobs failed before they succeeded" in text for text in run.remarks)
     assert any("the threads of 1 of 2 jobs are in no log file" in text for text in run.remarks)
+    (folder / "Snakefile").write_text(TROUBLE.replace("; exit 1", ""))
+    snakemake(folder, "--cores", "2", "--quiet", "all", "--", "bad.txt")
+    run = io.read_run(folder)
+    assert run.workflow.tasks[np.flatnonzero(run.ran)[0]] == "bad: bad.txt"  # good now
     _interrupt(folder, "slow.txt")
     run = io.read_run(folder)
     assert any("1 outputs are incomplete, such as slow.txt" in text for text in run.remarks)
-    assert run.ran.all()  # in the call before, because the last one ended no job
+    assert run.ran.sum() == 1  # in the call before, because the last one ended no job
 
 
 def _interrupt(folder: Path, target: str) -> None:
