@@ -8,6 +8,7 @@
 | pegasus      | .yml, .yaml        | yes  | no    | workflow                                      |
 | run          | .run.json          | yes  | no    | measured run: tasks, times, machines, exactly |
 | snakemake    | a working folder   | yes  | no    | measured run: what ``.snakemake`` says of it  |
+| ninja        | a build folder     | yes  | no    | measured run, from ``.ninja_log``             |
 | stg          | .stg               | yes  | no    | workflow without data; ``ccr`` adds some      |
 | dot          | .dot, .gv          | yes  | yes   | instance, exactly, and schedule; or workflow  |
 | graphml      | .graphml           | yes  | yes   | instance, exactly, and schedule; or workflow  |
@@ -71,6 +72,8 @@ In reading order:
 - ``snakemake_logs``: the log files of Snakemake;
 - ``snakemake_usage``: cores, memory and benchmarks of Snakemake's jobs;
 - ``snakemake``: finished runs of Snakemake;
+- ``ninja_manifest``: the commands of a ``build.ninja``;
+- ``ninja``: builds of ninja, from their log;
 - ``formats``: the registry: how each format is read and written;
 - ``recognise``: recognises the format by suffix or content;
 - ``traces``: problems by name: the real traces that come with the package, classic job shops;
@@ -190,7 +193,7 @@ def load_folder(path: str | PathLike[str], *, platform: Equips | None = None) ->
     Files with a suffix of ``FORMATS`` have to be readable. Others are read where their content is
     recognised, and left out where it is not; so are tables without tasks and times, and YAML that
     is no Pegasus workflow. Left out, too, are hidden files, formats that are only written, machine
-    files, schedules, and folders other than CSV directories.
+    files, schedules, and folders that are neither CSV directories nor runs of a tool.
 
     Args:
         path: the folder.

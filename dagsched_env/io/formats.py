@@ -13,6 +13,7 @@ from dagsched_env.io import (
     fjsp,
     graphml,
     job_shop,
+    ninja,
     own_json,
     patterson,
     pegasus,
@@ -99,6 +100,11 @@ FORMATS: dict[str, Format] = {
         suffixes=(".json",),
         read=lambda source: own_json.parse(source.json, source.text),
         write=lambda instance, _: own_json.dump(instance),
+    ),
+    "ninja": Format(
+        title="build of ninja",
+        suffixes=(".ninja_log",),
+        read=lambda source: ninja.parse(source.path),
     ),
     "patterson": Format(
         title="Patterson's project",

@@ -8,6 +8,7 @@ from dagsched_env.io import (
     csv_workflow,
     fjsp,
     machine_file,
+    ninja,
     own_json,
     pegasus,
     psplib,
@@ -29,7 +30,7 @@ SPECIFIC = tuple(
 )
 """Suffixes of only one format; several formats share ``.json``, ``.xml`` and ``.txt``."""
 
-RUN_FOLDERS = {".snakemake": "snakemake"}
+RUN_FOLDERS = {".snakemake": "snakemake", ".ninja_log": "ninja", "build.ninja": "ninja"}
 """What tools leave in their working folder → the format of such a folder."""
 
 
@@ -64,11 +65,11 @@ def recognise(source: Source) -> str:
 
     A directory is CSV, or what a tool left in it says which. A suffix of only one format decides.
     Otherwise JSON starts with a brace or bracket, XML with ``<``, DOT with ``digraph``, CSV with a
-    header of tasks and times; lines of a Pegasus workflow start with ``pegasus:`` and ``jobs:``; a
-    project of PSPLIB has a line ``PRECEDENCE RELATIONS``. Numbers are STG if the first line holds
-    one of them. Else they are a job shop where there are titles, or each job visits each machine
-    once; else a flexible job shop where the lines have its form; else a job shop where the lines
-    have pairs of numbers, or are twice as many as the jobs.
+    header of tasks and times, a log of ninja with ``# ninja log``; lines of a Pegasus workflow
+    start with ``pegasus:`` and ``jobs:``; a project of PSPLIB has a line ``PRECEDENCE RELATIONS``.
+    Numbers are STG if the first line holds one of them. Else they are a job shop where there are
+    titles, or each job visits each machine once; else a flexible job shop where the lines have its
+    form; else a job shop where the lines have pairs of numbers, or are twice as many as the jobs.
 
     Raises:
         FormatError: none of these; it lists the formats that can be read.
@@ -86,6 +87,8 @@ def recognise(source: Source) -> str:
         return _json(source)
     if source.suffix == ".xml" or start == b"<":
         return _xml(source)
+    if ninja.recognises(source.text):
+        return "ninja"
     if starts_like_dot(source.text):
         return "dot"
     if pegasus.recognises(source.text):
