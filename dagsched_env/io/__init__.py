@@ -7,8 +7,8 @@
 | dax          | .dax, .xml         | yes  | no    | workflow                                      |
 | pegasus      | .yml, .yaml        | yes  | no    | workflow                                      |
 | run          | .run.json          | yes  | no    | measured run: tasks, times, machines, exactly |
-| snakemake    | a working folder   | yes  | no    | measured run: what ``.snakemake`` says of it  |
-| ninja        | a build folder     | yes  | no    | measured run, from ``.ninja_log``             |
+| snakemake    | a folder           | yes  | no    | measured run: what ``.snakemake`` says of it  |
+| ninja        | .ninja_log, folder | yes  | no    | measured run, from ``.ninja_log``             |
 | stg          | .stg               | yes  | no    | workflow without data; ``ccr`` adds some      |
 | dot          | .dot, .gv          | yes  | yes   | instance, exactly, and schedule; or workflow  |
 | graphml      | .graphml           | yes  | yes   | instance, exactly, and schedule; or workflow  |
