@@ -13,7 +13,7 @@ In reading order:
 - ``inspection``: ``dagsched info`` and ``dagsched verify``;
 - ``scheduling``: ``dagsched schedule`` and ``dagsched plot``;
 - ``comparison``: ``dagsched compare``;
-- ``runs``: ``dagsched import``, ``dagsched explain`` and ``dagsched history``;
+- ``runs``: ``dagsched import``, ``explain``, ``order`` and ``history``;
 - ``files``: ``dagsched generate`` and ``dagsched convert``;
 - ``compilation``: ``dagsched warm-up``, and the line that says that a command compiles.
 """

@@ -1,21 +1,32 @@
-"""``dagsched import``, ``dagsched explain`` and ``dagsched history``: measured runs."""
+"""``dagsched import``, ``explain``, ``order`` and ``history``: measured runs."""
 
 import argparse
 import csv
 import io as text_io
 import json
+import os
 import sys
+from pathlib import Path
+
+import numpy as np
 
 from dagsched_env import explain, io
-from dagsched_env.cli.arguments import Commands, add_command, positive_seconds
+from dagsched_env.cli.arguments import Commands, add_command, positive, positive_seconds
 from dagsched_env.cli.machines import add_machines, machine_flags
 from dagsched_env.cli.outputs import JSON, PAGES, TABLES, check_distinct, check_output
 from dagsched_env.history import History, default_path
 from dagsched_env.history.store import COLUMNS
+from dagsched_env.io import ninja
 from dagsched_env.io.atomic import write_text
+from dagsched_env.io.ninja_manifest import MANIFEST
+from dagsched_env.io.ninja_order import in_order
+from dagsched_env.io.source import named
 from dagsched_env.pictures.labels import one_line
 from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.platforms import Platform
 from dagsched_env.problem.run import Run
+from dagsched_env.problem.workflow import CORES
+from dagsched_env.solver import solve
 
 RUN_HELP = (
     "a measured run: the working folder of Snakemake, the build folder of ninja, a trace of "
@@ -25,7 +36,7 @@ SECONDS = 10.0
 
 
 def add_commands(commands: Commands) -> None:
-    """Add the three commands."""
+    """Add the four commands."""
     imports = add_command(
         commands,
         "import",
@@ -61,6 +72,24 @@ def add_commands(commands: Commands) -> None:
     )
     add_machines(explains)
     explains.set_defaults(run=_explain)
+    order = add_command(
+        commands,
+        "order",
+        "put the commands of a ninja build in the order of a plan",
+        "  dagsched order build/\n  dagsched order build/ --cores 8",
+    )
+    order.add_argument("folder", metavar="BUILD", help="a folder that ninja has built once")
+    order.add_argument(
+        "--cores", type=positive, metavar="N", help="of this machine; default: all it has"
+    )
+    order.add_argument(
+        "--time-limit",
+        type=positive_seconds,
+        default=SECONDS,
+        metavar="SECONDS",
+        help="wall time of the search; default: %(default)g",
+    )
+    order.set_defaults(run=_order)
     history = add_command(
         commands,
         "history",
@@ -115,6 +144,22 @@ def _explain(arguments: argparse.Namespace) -> None:
         print(f"wrote {arguments.json}")
     if arguments.html:
         print(f"wrote {explain.save_page(found, arguments.html)}")
+
+
+def _order(arguments: argparse.Namespace) -> None:
+    run = _read(arguments.folder)
+    if run.tool != ninja.TOOL:
+        raise DAGSchedError(f"{arguments.folder}: no build of ninja: only that has such an order")
+    cores = arguments.cores or os.cpu_count() or 1
+    instance = Platform([1.0], [[1.0]], capacities={CORES: [cores]}).equip(run.problem)
+    plan = solve(instance, budget_s=arguments.time_limit).schedule
+    first = np.lexsort((-instance.rank_u, plan.start)).tolist()  # of equal starts the more urgent
+    place = {instance.task_names[t]: float(i) for i, t in enumerate(first)}
+    manifest = Path(arguments.folder) / MANIFEST
+    with named(manifest):
+        text = in_order(Path(arguments.folder), place)
+    write_text(manifest, text)
+    print(f"wrote {manifest}: {plan.makespan:.4g} s for all on {cores} cores, if ninja follows")
 
 
 def _history(arguments: argparse.Namespace) -> None:

@@ -74,6 +74,7 @@ In reading order:
 - ``snakemake``: finished runs of Snakemake;
 - ``ninja_manifest``: the commands of a ``build.ninja``;
 - ``ninja``: builds of ninja, from their log;
+- ``ninja_order``: a ``build.ninja`` with its statements in the order of a plan;
 - ``formats``: the registry: how each format is read and written;
 - ``recognise``: recognises the format by suffix or content;
 - ``traces``: problems by name: the real traces that come with the package, classic job shops;

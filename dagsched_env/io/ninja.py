@@ -30,6 +30,7 @@ from dagsched_env.problem.errors import FormatError
 from dagsched_env.problem.run import Run, observed_node
 from dagsched_env.problem.workflow import Workflow
 
+TOOL = "ninja"
 LOG = ".ninja_log"
 TITLE = "# ninja log v"
 VERSIONS = (5, 6, 7)
@@ -132,7 +133,7 @@ def _run(folder: Path, manifest: Manifest, version: int, entries: list[Entry], c
     workflow, lost = _workflow(folder.resolve().name, graph, kept, times[:, 1] - times[:, 0], size)
     orphans = sorted({entry.output for entry in entries if entry.output not in graph.maker})
     return Run(
-        "ninja",
+        TOOL,
         workflow,
         start,
         finish,

@@ -44,6 +44,8 @@ class Command:
     """What has to be there before it starts."""
     own_times: bool
     """Whether its outputs keep their times of change (``restat``, ``generator``)."""
+    where: str
+    """File and line of the statement."""
 
 
 @dataclass
@@ -187,6 +189,7 @@ class _Reader:
                 tuple(dict.fromkeys(inputs)),
                 tuple(dict.fromkeys(parts["||"])),
                 bool(bound("restat") or bound("generator")),
+                where,
             )
         )
 
