@@ -1,11 +1,12 @@
 """Jobs on the workers of a Dask cluster; results stay there and go from worker to worker."""
 
+import functools
 import queue
 import time
 from collections.abc import Sequence
 from typing import Any
 
-from dagsched_env.execution.jobs import Job
+from dagsched_env.execution.jobs import Job, JobGraph
 from dagsched_env.execution.processes import Done
 from dagsched_env.execution.remote import Timed, as_function, timed
 from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
@@ -35,6 +36,42 @@ def machines(client: Any, bandwidth: float = BANDWIDTH) -> Platform:
             MEMORY: [info["memory_limit"] or float("inf") for info in workers.values()],
         },
     )
+
+
+def jobs_of(collection: Any) -> JobGraph:
+    """The tasks of a Dask collection that computes one thing, optimised as Dask does it.
+
+    The result of the last job is what ``collection.compute()`` returns. The kind of a job is the
+    first part of its key, so that the history knows it in later runs.
+
+    Args:
+        collection: such as an array, a dataframe or a delayed value, of one chunk.
+
+    Raises:
+        DAGSchedError: it has more than one chunk.
+        MissingExtraError: Dask is not installed.
+    """
+    try:
+        import dask
+        from dask.core import flatten
+        from dask.utils import key_split
+    except ModuleNotFoundError:
+        raise MissingExtraError("dask", "tools") from None
+    (optimised,) = dask.optimize(collection)  # type: ignore[no-untyped-call]
+    graph = dict(optimised.__dask_graph__())
+    keys = list(flatten(optimised.__dask_keys__()))  # type: ignore[no-untyped-call]
+    if len(keys) > 1:
+        raise DAGSchedError(f"the collection has {len(keys)} chunks: add a step that joins them")
+    jobs = []
+    for key, task in graph.items():
+        before = sorted(task.dependencies, key=str)
+        action = functools.partial(_computed, task, before)
+        jobs.append(Job(str(key), action, [str(k) for k in before], kind=key_split(key)))
+    return JobGraph(jobs)
+
+
+def _computed(task: Any, before: list[Any], *values: Any) -> Any:
+    return task(dict(zip(before, values, strict=True)))
 
 
 class Workers:

@@ -5,7 +5,7 @@ import functools
 import pytest
 
 from dagsched_env.execution import ExecutionError, Job, JobGraph, RankOrder, execute
-from dagsched_env.execution.dask import machines
+from dagsched_env.execution.dask import jobs_of, machines
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.schedulers import heft
 from helpers import actions
@@ -53,3 +53,17 @@ def test_failures_are_retried_and_named(client, tmp_path):
 def test_the_cluster_has_to_be_there():
     with pytest.raises(DAGSchedError, match="client is no"):
         machines(None)
+
+
+def test_an_array_is_computed_by_a_plan(client):
+    array = pytest.importorskip("dask.array")
+    x = array.arange(4000, chunks=500).reshape(40, 100)
+    total = (x @ x.T).sum()
+    graph = jobs_of(total)
+    instance = graph.instance(machines(client))
+    done = execute(graph, instance, heft(instance), on="dask", client=client)
+    (value,) = done.results.values()
+    assert value == total.compute(scheduler="sync")
+    assert {"sum-aggregate"} < set(done.run.kinds)
+    with pytest.raises(DAGSchedError, match="chunks: add a step"):
+        jobs_of(x)
