@@ -52,12 +52,12 @@ def jobs_of(collection: Any) -> JobGraph:
         MissingExtraError: Dask is not installed.
     """
     try:
-        import dask
+        from dask.base import optimize
         from dask.core import flatten
         from dask.utils import key_split
     except ModuleNotFoundError:
         raise MissingExtraError("dask", "tools") from None
-    (optimised,) = dask.optimize(collection)  # type: ignore[no-untyped-call]
+    (optimised,) = optimize(collection)  # type: ignore[no-untyped-call]
     graph = dict(optimised.__dask_graph__())
     keys = list(flatten(optimised.__dask_keys__()))  # type: ignore[no-untyped-call]
     if len(keys) > 1:
@@ -128,6 +128,16 @@ class Workers:
         """As of ``Backend``."""
         return result.result().value
 
+    def measured(self, done: list[Done]) -> list[Done]:
+        """As of ``Backend``: the workers have the times, with the results."""
+        spans = self._client.gather(
+            [self._client.submit(_span, each.result, pure=False) for each in done]
+        )
+        return [
+            each._replace(start=start - self._ahead[worker], finish=finish - self._ahead[worker])
+            for each, (start, finish, worker) in zip(done, spans, strict=True)
+        ]
+
     def cancel(self, task: int) -> None:
         """As of ``Backend``. Dask cannot end a function that runs: it is no longer waited for."""
         self._futures.pop(task).cancel(force=True)
@@ -143,9 +153,8 @@ class Workers:
             now = time.monotonic()
             error = future.exception() if future.status == "error" else "it was cancelled"
             return Done(task, now, now, None, str(error) or type(error).__name__)
-        start, finish, worker = self._client.submit(_span, future, pure=False).result()
-        ahead = self._ahead[worker]
-        return Done(task, start - ahead, finish - ahead, future, None)
+        now = time.monotonic()
+        return Done(task, now, now, future, None)
 
 
 def _workers(client: Any) -> dict[str, Any]:

@@ -200,7 +200,8 @@ class _Engine:
         machine = np.full(n, -1, dtype=np.int64)
         workflow = self._graph.workflow()
         runtimes, demands = np.full(n, np.nan), np.array(workflow.demands)
-        for t, done in self._done.items():
+        for done in self._backend.measured(list(self._done.values())):
+            t = done.task
             start[t], finish[t] = done.start - self._began, done.finish - self._began
             machine[t], runtimes[t] = self._machine[t], done.finish - done.start
             if done.memory is not None:

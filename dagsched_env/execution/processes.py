@@ -30,7 +30,7 @@ class Done(NamedTuple):
     task: int
     start: float
     finish: float
-    """Both in seconds of ``time.monotonic`` of this machine."""
+    """Both in seconds of ``time.monotonic`` of this machine; exact after ``Backend.measured``."""
     result: Any
     error: str | None
     """Why it failed; None = it did not."""
@@ -51,6 +51,10 @@ class Backend(Protocol):
 
     def value(self, result: Any) -> Any:
         """What a function has returned, from what ``Done`` and ``inputs`` have of it."""
+        ...
+
+    def measured(self, done: list[Done]) -> list[Done]:
+        """The same, with the times of start and finish as they were measured where they ran."""
         ...
 
     def cancel(self, task: int) -> None:
@@ -110,6 +114,10 @@ class Processes:
     def value(self, result: Any) -> Any:
         """As of ``Backend``."""
         return result
+
+    def measured(self, done: list[Done]) -> list[Done]:
+        """As of ``Backend``."""
+        return done
 
     def cancel(self, task: int) -> None:
         """As of ``Backend``."""
