@@ -2,6 +2,7 @@
 
 import os
 import re
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,9 @@ def drop_stale_machine_code() -> None:
 
 drop_stale_machine_code()
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads wait for each other on busy cores
+
+_data = tempfile.TemporaryDirectory()
+os.environ["XDG_DATA_HOME"] = _data.name  # no test changes the history of who runs it
 
 settings.register_profile("reproducible", deadline=None, derandomize=True, max_examples=60)
 settings.register_profile("brief", deadline=None, derandomize=True, max_examples=20)

@@ -147,9 +147,7 @@ def _explain(arguments: argparse.Namespace) -> None:
 
 
 def _order(arguments: argparse.Namespace) -> None:
-    run = _read(arguments.folder)
-    if run.tool != ninja.TOOL:
-        raise DAGSchedError(f"{arguments.folder}: no build of ninja: only that has such an order")
+    run = _read(arguments.folder, format=ninja.TOOL)
     cores = arguments.cores or os.cpu_count() or 1
     instance = Platform([1.0], [[1.0]], capacities={CORES: [cores]}).equip(run.problem)
     plan = solve(instance, budget_s=arguments.time_limit).schedule
@@ -209,9 +207,9 @@ def _show(history: History) -> None:
         print("  ".join([*left, *right]))
 
 
-def _read(source: str) -> Run:
+def _read(source: str, format: str | None = None) -> Run:
     """The run; what is unusual about it is said on stderr."""
-    run = io.read_run(source)
+    run = io.read_run(source, format=format)
     for text in run.problem.assumptions:
         print(f"dagsched: {source}: {one_line(text)}", file=sys.stderr)
     return run

@@ -18,6 +18,8 @@ FENCE = re.compile(r'^```(\w*)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE |
 FILE = re.compile(r"[\w-]+\.\w+")
 OUTPUT, EXAMPLE = "Output", "Output, for example"
 OURS = {"dagsched": dagsched_env.cli.main, "aerl": aerl_trainer.cli.main}
+TOOLS = ("snakemake", "ninja")
+PLUGINS = Path(__file__).parents[2] / "integrations" / "snakemake"
 ELSEWHERE = re.compile(r"10\.0\.0\.1:|--ray auto")
 """In commands for the machines of a cluster that is not there."""
 BRIEF = "--set validator.instances=5 run.evaluation_simulations=20 run.evaluation_budget_s=0.01"
@@ -61,7 +63,8 @@ class Block(NamedTuple):
 
 
 def _runs(line: str) -> bool:
-    return line.startswith(tuple(f"{program} " for program in OURS)) and not ELSEWHERE.search(line)
+    programs = tuple(f"{program} " for program in (*OURS, *TOOLS))
+    return f"{line} ".startswith(programs) and not ELSEWHERE.search(line)
 
 
 def blocks(text: str) -> Iterator[Block]:
@@ -84,19 +87,19 @@ def expanded(command: list[str], cwd: Path) -> list[str]:
 
 
 def run(command: list[str], cwd: Path) -> str:
-    """Standard output of a command that has to succeed."""
+    """What a command that has to succeed says: on stdout, or else on stderr."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         expanded(command, cwd),
         cwd=cwd,
-        env={**os.environ, "PATH": path},
+        env={**os.environ, "PATH": path, "PYTHONPATH": str(PLUGINS)},
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return done.stdout or done.stderr
 
 
 def run_here(command: list[str], cwd: Path, capsys: pytest.CaptureFixture[str]) -> str:
