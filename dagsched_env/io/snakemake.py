@@ -13,6 +13,7 @@ jobs of a call with ``--drop-metadata``. A call with ``--touch`` overwrites the 
 import dataclasses
 import math
 import os
+from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from functools import cache
 from pathlib import Path
@@ -102,9 +103,14 @@ def _failed(output: str, printings: Printings) -> bool:
 
 def _silently(job: Job, calls: Sequence[Call], printings: Printings) -> bool:
     """Whether the job ran in a later call than its output is named in, as with ``--quiet``."""
-    begun = [c for c, call in enumerate(calls) if call.began <= job.start]
+    begun = _begun(job, calls)
     named = max((c for c, _ in printings.get(job.outputs[0], ())), default=-1)
-    return bool(begun) and begun[-1] > named and not calls[begun[-1]].jobs
+    return begun > named and not calls[begun].jobs
+
+
+def _begun(job: Job, calls: Sequence[Call]) -> int:
+    """The last call that began before the job, by the clock of this machine; -1 = none."""
+    return bisect_right(calls, job.start, key=lambda call: call.began) - 1
 
 
 def _times(placed: Sequence[Placed], here: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
@@ -132,10 +138,9 @@ def _placed(folder: Path, job: Job, calls: Sequence[Call], printings: Printings)
     """
     printed = printings.get(job.outputs[0], [])
     saying = [c for c, started in printed if started.finished and not _drops(calls[c])]
-    begun = [c for c, call in enumerate(calls) if call.began <= job.start]
     own = max(saying, default=-1)
-    if begun and (own < 0 or _silently(job, calls, printings)):
-        own = begun[-1]
+    if own < 0 or _silently(job, calls, printings):
+        own = _begun(job, calls)
     told = [started for c, started in printed if c <= own]
     started = told[-1] if told else None
     table = None if started is None else started.benchmark

@@ -74,8 +74,8 @@ def read_calls(hidden: Path) -> list[Call]:
         OSError: a file cannot be read.
     """
     files = sorted((hidden / "log").glob(f"*{SUFFIX}"))
-    begins = [(_began(file), file) for file in files]
-    return [_call(file, began) for began, file in begins if began is not None]
+    begins = [(began, file) for file in files if (began := _began(file)) is not None]
+    return [_call(file, began) for began, file in sorted(begins)]
 
 
 def _began(file: Path) -> float | None:
@@ -123,8 +123,8 @@ def _head(call: Call, line: str) -> None:
 def _entries(lines: list[str], first: int) -> dict[str, str]:
     """The indented lines ``key: value`` from a line on."""
     found: dict[str, str] = {}
-    for line in lines[first:]:
-        match = ENTRY.fullmatch(line)
+    for i in range(first, len(lines)):
+        match = ENTRY.fullmatch(lines[i])
         if match is None:
             break
         found[match[1]] = match[2]

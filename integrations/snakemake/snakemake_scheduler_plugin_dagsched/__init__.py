@@ -31,8 +31,14 @@ UNLIMITED = sys.maxsize // 2
 """From so much on a resource is not limited."""
 MOST_PLANNED = 2000
 """Jobs of which a plan is searched for; more are ordered by what depends on them."""
+MOST_AWAITED = 10_000
+"""Jobs for whose first order the first decision waits; of more, the first ones matter little."""
 FIRST_WAIT_S = 10.0
 """How long the first decision waits for an order, at most; it takes a second or two."""
+LOADING_S = 2.0
+"""What a search needs before it begins, and more."""
+SHARE = 0.05
+"""Of the longest chain of jobs, that the first decision waits for a plan, at most."""
 PAUSE_S = 5.0
 """Between two plans, at least; and twenty times as long as a plan took."""
 TOLERANCE = 0.1
@@ -222,8 +228,10 @@ class Scheduler(SchedulerBase):
             self._planner = Planner(self._request(remaining, first), self._jobs)
             self._taken, self._off, self._changed = None, 0.0, False
         if first:
-            self._planner.ordered.wait(FIRST_WAIT_S)
-            self._planner.ended.wait(2 * self._settings.time_limit)
+            if len(remaining) <= MOST_AWAITED:
+                self._planner.ordered.wait(FIRST_WAIT_S)
+            longest = LOADING_S + 2 * self._settings.time_limit
+            self._planner.ended.wait(min(longest, SHARE * self._planner.length))
         self._take_over(self._planner)
 
     def _is_due(self, planner: Planner) -> bool:
@@ -252,7 +260,8 @@ class Scheduler(SchedulerBase):
         self._known = set(jobs)
         return {
             "history": None if self._settings.history is None else str(self._settings.history),
-            "folder": os.getcwd() if first else None,
+            "folder": os.getcwd(),
+            "first": first,
             "time_limit": self._settings.time_limit,
             "limits": planned,
             "seen": {kind: sum(seconds) / len(seconds) for kind, seconds in self._seen.items()},

@@ -4,7 +4,9 @@ The first answer has an order by what depends on each job, the second one that o
 jobs share the resources. Run by the scheduler, as a script.
 """
 
+import bisect
 import contextlib
+import heapq
 import json
 import os
 import sys
@@ -24,11 +26,12 @@ LEAST_LEFT = 0.05
 
 
 def main() -> None:
-    os.nice(5)  # the jobs have the machine
     request = json.load(sys.stdin)
+    if not request["first"]:
+        os.nice(5)  # the jobs have the machine by now
     try:
         history = History(request["history"])
-        if request["folder"] is not None:
+        if request["first"]:
             add_last_run(history, Path(request["folder"]))
         seconds, known = durations(request, history)
         ranks = upward_ranks(seconds, request["needs"])
@@ -105,7 +108,10 @@ def upward_ranks(seconds: list[float], needs: list[list[int]]) -> list[float]:
 
 
 def planned(request: dict[str, Any], seconds: list[float], ranks: list[float]) -> dict[str, Any]:
-    """The order of starts in a plan on one node with all that Snakemake may use."""
+    """The better of two orders: that of a plan on one node, and that of the ranks.
+
+    Snakemake starts whatever fits, and waits for nothing, so that either may be the better one.
+    """
     import numpy as np
 
     from dagsched_env.problem.instance import Instance
@@ -122,12 +128,58 @@ def planned(request: dict[str, Any], seconds: list[float], ranks: list[float]) -
         capacities=[list(limits.values())],
         resource_names=list(limits),
     )
-    schedule = solve(instance, budget_s=request["time_limit"]).schedule
-    order = sorted(range(len(seconds)), key=lambda job: (schedule.start[job], -ranks[job]))
+    start = solve(instance, budget_s=request["time_limit"]).schedule.start.tolist()
+    by_start = sorted(range(len(seconds)), key=lambda job: (start[job], -ranks[job]))
+    by_rank = sorted(range(len(seconds)), key=lambda job: -ranks[job])
+    lengths = {
+        tuple(order): dispatched(order, seconds, request["needs"], demands, [*limits.values()])
+        for order in (by_rank, by_start)
+    }
+    best = min(lengths, key=lambda order: lengths[order])
     keys = [0] * len(seconds)
-    for position, job in enumerate(order):
+    for position, job in enumerate(best):
         keys[job] = position
-    return {"keys": keys, "length": float(schedule.makespan)}
+    return {"keys": keys, "length": lengths[best]}
+
+
+def dispatched(
+    order: list[int],
+    seconds: list[float],
+    needs: list[list[int]],
+    demands: list[list[int]],
+    free: list[int],
+) -> float:
+    """When all jobs have ended if at each moment the first in order that fit are started.
+
+    Args:
+        order: of the jobs.
+        seconds: duration of each job.
+        needs: jobs before each job.
+        demands: of each job, of each resource.
+        free: all that there is of each resource.
+    """
+    place = {job: position for position, job in enumerate(order)}
+    waiting = [len(set(before)) for before in needs]
+    behind: dict[int, list[int]] = {}
+    for job, own in enumerate(needs):
+        for before in set(own):
+            behind.setdefault(before, []).append(job)
+    ready = sorted((job for job in order if not waiting[job]), key=place.__getitem__)
+    running: list[tuple[float, int]] = []
+    now = 0.0
+    while ready or running:
+        for job in list(ready):
+            if all(want <= left for want, left in zip(demands[job], free, strict=True)):
+                free = [left - want for left, want in zip(free, demands[job], strict=True)]
+                ready.remove(job)
+                heapq.heappush(running, (now + seconds[job], job))
+        now, job = heapq.heappop(running)
+        free = [left + want for left, want in zip(free, demands[job], strict=True)]
+        for after in behind.get(job, ()):
+            waiting[after] -= 1
+            if not waiting[after]:
+                bisect.insort(ready, after, key=place.__getitem__)
+    return now
 
 
 if __name__ == "__main__":
