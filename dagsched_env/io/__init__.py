@@ -75,6 +75,7 @@ In reading order:
 - ``ninja_manifest``: the commands of a ``build.ninja``;
 - ``ninja``: builds of ninja, from their log;
 - ``ninja_order``: a ``build.ninja`` with its statements in the order of a plan;
+- ``dask_recorder``: computations of Dask, recorded while they run;
 - ``formats``: the registry: how each format is read and written;
 - ``recognise``: recognises the format by suffix or content;
 - ``traces``: problems by name: the real traces that come with the package, classic job shops;
@@ -91,6 +92,7 @@ from pathlib import Path
 from dagsched_env.io import run_json
 from dagsched_env.io.atomic import write_folder, write_text
 from dagsched_env.io.csv_trio import FILES
+from dagsched_env.io.dask_recorder import recorded
 from dagsched_env.io.formats import FORMATS, WRITABLE, Format, by_suffix
 from dagsched_env.io.machine_file import load as load_machines
 from dagsched_env.io.machine_options import MachineOptions
@@ -141,6 +143,7 @@ __all__ = [
     "read_run",
     "save_run",
     "reads",
+    "recorded",
     "save",
     "warn_assumed",
     "would_read",
