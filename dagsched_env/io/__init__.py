@@ -17,7 +17,7 @@
 | fjsp         | .fjs, .fjsp        | yes  | no    | instance without communication                |
 | psplib       | .sm                | yes  | no    | instance: a project with resources (RCPSP)    |
 | patterson    | .rcp               | yes  | no    | instance: a project with resources (RCPSP)    |
-| chrome_trace | .trace.json        | no   | yes   | schedule (chrome://tracing, ui.perfetto.dev)  |
+| chrome_trace | .trace.json        | yes  | yes   | schedule (chrome://tracing); measured run     |
 
 An instance describes its own processors; a workflow is put on the ``platform`` that is passed to
 ``load``: ``MachineOptions``, or what ``load_machines`` reads from a file. Without one, processors
@@ -29,7 +29,8 @@ processor, which is always written as a directory. Files of workflows may record
 ``cores``, ``memory`` (bytes), ``gpus``. It counts where the machines state how much they have of
 it; what is taken for the rest is an assumption, too. STG files say nothing about communication; the
 ``ccr`` or the bandwidths of the platform determine it. XML and YAML need the extra ``formats``.
-Schedules are written but not read back; ``Schedule.to_json`` is their own format.
+Schedules are written but not read back, but for Chrome traces, which are read as runs;
+``Schedule.to_json`` is their own format.
 Graphs of networkx: ``Instance.from_networkx``, or ``workflow_from_networkx`` without cost vectors.
 
 In reading order:
@@ -64,7 +65,6 @@ In reading order:
 - ``fjsp``: flexible job-shop text;
 - ``psplib``: projects with limited resources, of PSPLIB;
 - ``patterson``: projects with limited resources, in Patterson's layout;
-- ``chrome_trace``: a schedule for chrome://tracing and Perfetto;
 - ``networkx_workflow``: a workflow from a networkx graph;
 - ``machine_file``: processors for a workflow, in JSON;
 - ``run_json``: the package's own format of measured runs;
@@ -72,6 +72,8 @@ In reading order:
 - ``snakemake_logs``: the log files of Snakemake;
 - ``snakemake_usage``: cores, memory and benchmarks of Snakemake's jobs;
 - ``snakemake``: finished runs of Snakemake;
+- ``chrome_trace``: a schedule for chrome://tracing and Perfetto;
+- ``trace_events``: traces of Chrome and Perfetto with flow events;
 - ``ninja_manifest``: the commands of a ``build.ninja``;
 - ``ninja``: builds of ninja, from their log;
 - ``ninja_order``: a ``build.ninja`` with its statements in the order of a plan;
@@ -196,7 +198,7 @@ def load_folder(path: str | PathLike[str], *, platform: Equips | None = None) ->
 
     Files with a suffix of ``FORMATS`` have to be readable. Others are read where their content is
     recognised, and left out where it is not; so are tables without tasks and times, and YAML that
-    is no Pegasus workflow. Left out, too, are hidden files, formats that are only written, machine
+    is no Pegasus workflow. Left out, too, are hidden files, Chrome traces by their suffix, machine
     files, schedules, and folders that are neither CSV directories nor runs of a tool.
 
     Args:

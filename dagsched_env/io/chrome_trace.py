@@ -6,6 +6,9 @@ second.
 
 Slices of one row may not overlap. So a processor with resources is a process of its own, with as
 many rows as it needs, and with a counter for the use of each resource.
+
+Edges, machines and resources are in ``otherData``, so that ``trace_events`` reads the trace back
+where there are at most 256 processors.
 """
 
 import json
@@ -13,13 +16,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dagsched_env.io import run_json
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.lanes import place_in_lanes, resource_use
+from dagsched_env.problem.platforms import Platform
 from dagsched_env.problem.schedule import Schedule
 
 MICROSECONDS = 1e6
 """The format counts in microseconds."""
+MOST_MACHINES = 256
+"""Beyond, the links between all pairs of them would take more than everything else."""
 
 
 def dump(instance: Instance, schedule: Schedule | None) -> str:
@@ -47,11 +54,28 @@ def dump(instance: Instance, schedule: Schedule | None) -> str:
     other: dict[str, Any] = {"algorithm": schedule.algorithm, "makespan": schedule.makespan}
     if instance.n_resources and instance.name:
         other["instance"] = instance.name
+    if instance.n_processors <= MOST_MACHINES:
+        ends, data = instance.edges.tolist(), instance.data.tolist()
+        other["edges"] = [[u, v, size] for (u, v), size in zip(ends, data, strict=True)]
+        other["machines"] = run_json.machines_record(_machines(instance))
     if instance.assumptions:
         other["assumptions"] = instance.assumptions
     return (
         f'{{"displayTimeUnit": "ms", "otherData": {json.dumps(other)}, "traceEvents": [\n'
         f"{lines}\n]}}\n"
+    )
+
+
+def _machines(instance: Instance) -> Platform:
+    """The machines; what they have of each resource, but for tasks that run one at a time."""
+    with np.errstate(divide="ignore"):
+        bandwidths = 1.0 / instance.inv_bandwidth
+    return Platform(
+        np.ones(instance.n_processors),
+        bandwidths,
+        latency=instance.latency,
+        processor_names=instance.processor_names,
+        capacities=dict(zip(instance.resource_names, instance.capacities.T, strict=True)),
     )
 
 

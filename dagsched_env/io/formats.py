@@ -21,6 +21,7 @@ from dagsched_env.io import (
     run_json,
     snakemake,
     stg,
+    trace_events,
     wfformat,
     wfformat_dump,
 )
@@ -56,6 +57,7 @@ FORMATS: dict[str, Format] = {
     "chrome_trace": Format(
         title="Chrome trace",
         suffixes=(".trace.json",),
+        read=lambda source: trace_events.parse(source.json, name=source.stem),
         write=chrome_trace.dump,
         schedule="needed",
     ),

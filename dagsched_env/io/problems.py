@@ -47,6 +47,9 @@ DOUBTFUL_CCR = 1000.0
 takes longer than all of them, and hardly any pays. Bytes against a bandwidth of 1 give ten of the
 eleven bundled traces a CCR from 1200 to 1.7 million."""
 
+PICTURES = ("chrome_trace",)
+"""Formats of files that show results: in a folder of problems they are left out."""
+
 
 class Equips(Protocol):
     """Turns a workflow into an instance: ``Platform``, ``RandomPlatform``, ``MachineOptions``, or
@@ -174,8 +177,8 @@ def would_read(place: str | PathLike[str], path: Path) -> bool:
         path: of the file, which need not exist.
     """
     folder, promised = Path(place), by_suffix(path.name)
-    if promised is None or promised == "csv" or FORMATS[promised].read is None:
-        return False  # tables of results are left out
+    if promised is None or promised in ("csv", *PICTURES) or FORMATS[promised].read is None:
+        return False  # tables and pictures of results are left out
     if not folder.is_dir() or is_problem_folder(folder):
         return False  # one problem, whatever lies beside its tables
     return path.parent.is_dir() and path.parent.samefile(folder)
@@ -334,7 +337,7 @@ def _read_entry(path: Path) -> Instance | Workflow | Run | None:
     if path.name.startswith(".") or not (path.is_file() or is_problem_folder(path)):
         return None
     promised = by_suffix(path.name)
-    if promised is not None and FORMATS[promised].read is None:
+    if promised in PICTURES or (promised is not None and FORMATS[promised].read is None):
         return None
     # Other tables are parts of a problem or results, other YAML is a catalog or a configuration.
     if promised == "csv" and not path.is_dir():

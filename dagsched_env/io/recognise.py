@@ -13,6 +13,7 @@ from dagsched_env.io import (
     pegasus,
     psplib,
     run_json,
+    trace_events,
     wfformat,
 )
 from dagsched_env.io.csv_trio import COMPUTATION
@@ -118,6 +119,8 @@ def _json(source: Source) -> str:
         return "run"
     if wfformat.recognises(source.json):
         return "wfformat"
+    if trace_events.recognises(source.json):
+        return "chrome_trace"
     if machine_file.recognises(source.json):
         raise FormatError(
             "a machine file is no problem: pass it with --machines, or load_machines in Python"

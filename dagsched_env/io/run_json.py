@@ -79,7 +79,7 @@ def dump(run: Run) -> str:
         "tool": run.tool,
         "name": workflow.name,
         "remarks": list(run.remarks),
-        "machines": _machines(run.machines),
+        "machines": machines_record(run.machines),
         "says_data": workflow.says_data,
         "tasks": [_task(run, t, kinds) for t in range(len(workflow.tasks))],
         "edges": [
@@ -106,7 +106,8 @@ def _task(run: Run, t: int, kinds: tuple[str, ...]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value == value and value is not None}
 
 
-def _machines(machines: Platform) -> dict[str, Any]:
+def machines_record(machines: Platform) -> dict[str, Any]:
+    """Machines as the content of a machine file."""
     p = machines.n_processors
     processors = [
         {
@@ -116,6 +117,9 @@ def _machines(machines: Platform) -> dict[str, Any]:
         }
         for q in range(p)
     ]
+    apart = ~np.eye(p, dtype=bool)
+    alike = all(np.unique(of[apart]).size <= 1 for of in (machines.bandwidths, machines.latency))
+    pairs = [(0, 1)] * (p > 1) if alike else np.argwhere(apart).tolist()
     links = [
         {
             "from": str(machines.processor_names[a]),
@@ -123,14 +127,11 @@ def _machines(machines: Platform) -> dict[str, Any]:
             "bandwidth": float(min(machines.bandwidths[a, b], LARGEST)),
             "latency": float(machines.latency[a, b]),
         }
-        for a in range(p)
-        for b in range(p)
-        if a != b
+        for a, b in pairs
     ]
-    alike = len({(link["bandwidth"], link["latency"]) for link in links}) == 1
-    shared = {"bandwidth": links[0]["bandwidth"], "latency": links[0]["latency"]} if alike else {}
-    rest = {} if alike or not links else {"bandwidth": 1.0, "links": links}
-    return {"format": machine_file.FORMAT, "processors": processors, **shared, **rest}
+    shared = {key: link[key] for link in links[:1] for key in ("bandwidth", "latency")}
+    rest = {"bandwidth": 1.0, "links": links}
+    return {"format": machine_file.FORMAT, "processors": processors, **(shared if alike else rest)}
 
 
 def _capacities(machines: Platform, q: int) -> dict[str, Any]:

@@ -56,7 +56,13 @@ def test_overlapping_tasks_have_rows_and_resources_counters() -> None:
     arrow = {e["ph"]: (e["pid"], e["tid"], e["ts"]) for e in events if e["ph"] in "sf"}
     assert arrow == {"s": (1, slices["1"]["tid"], 3e6), "f": (2, rows["B #1"], 4e6)}
     other = json.loads(chrome_trace.dump(instance, schedule))["otherData"]
-    assert other == {"algorithm": "mine", "makespan": 5.0, "instance": "night"}
+    assert other.pop("machines")["processors"][0]["name"] == "A"
+    assert other == {
+        "algorithm": "mine",
+        "makespan": 5.0,
+        "instance": "night",
+        "edges": [[1, 3, 1.0]],
+    }
 
 
 @given(instances(), st.data())
