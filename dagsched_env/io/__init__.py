@@ -8,6 +8,7 @@
 | pegasus      | .yml, .yaml        | yes  | no    | workflow                                      |
 | run          | .run.json          | yes  | no    | measured run: tasks, times, machines, exactly |
 | snakemake    | a folder           | yes  | no    | measured run: what ``.snakemake`` says of it  |
+| nextflow     | .trace.txt         | yes  | no    | measured run, with the ``.dot`` file beside   |
 | ninja        | .ninja_log, folder | yes  | no    | measured run, from ``.ninja_log``             |
 | stg          | .stg               | yes  | no    | workflow without data; ``ccr`` adds some      |
 | dot          | .dot, .gv          | yes  | yes   | instance, exactly, and schedule; or workflow  |
@@ -41,6 +42,7 @@ In reading order:
 - ``size``: sizes of memory in text, with or without a unit;
 - ``fields``: strict values in JSON, with their place;
 - ``xml_tree``: strict elements and attributes in XML, with their place;
+- ``names``: distinct names of tasks;
 - ``source``: a file that is read once, and named by errors; hardened XML and YAML;
 - ``assumptions``: what was assumed of problems, and how it is said;
 - ``transfers``: data on edges: files of traces, and parallel edges;
@@ -74,6 +76,7 @@ In reading order:
 - ``snakemake``: finished runs of Snakemake;
 - ``chrome_trace``: a schedule for chrome://tracing and Perfetto;
 - ``trace_events``: traces of Chrome and Perfetto with flow events;
+- ``nextflow``: runs of Nextflow: its trace, and its graph beside it;
 - ``ninja_manifest``: the commands of a ``build.ninja``;
 - ``ninja``: builds of ninja, from their log;
 - ``ninja_order``: a ``build.ninja`` with its statements in the order of a plan;

@@ -13,6 +13,7 @@ from dagsched_env.io import (
     fjsp,
     graphml,
     job_shop,
+    nextflow,
     ninja,
     own_json,
     patterson,
@@ -102,6 +103,11 @@ FORMATS: dict[str, Format] = {
         suffixes=(".json",),
         read=lambda source: own_json.parse(source.json, source.text),
         write=lambda instance, _: own_json.dump(instance),
+    ),
+    "nextflow": Format(
+        title="trace of Nextflow",
+        suffixes=(".trace.txt",),
+        read=lambda source: nextflow.parse(source.path, source.text),
     ),
     "ninja": Format(
         title="build of ninja",

@@ -8,6 +8,7 @@ from dagsched_env.io import (
     csv_workflow,
     fjsp,
     machine_file,
+    nextflow,
     ninja,
     own_json,
     pegasus,
@@ -66,11 +67,12 @@ def recognise(source: Source) -> str:
 
     A directory is CSV, or what a tool left in it says which. A suffix of only one format decides.
     Otherwise JSON starts with a brace or bracket, XML with ``<``, DOT with ``digraph``, CSV with a
-    header of tasks and times, a log of ninja with ``# ninja log``; lines of a Pegasus workflow
-    start with ``pegasus:`` and ``jobs:``; a project of PSPLIB has a line ``PRECEDENCE RELATIONS``.
-    Numbers are STG if the first line holds one of them. Else they are a job shop where there are
-    titles, or each job visits each machine once; else a flexible job shop where the lines have its
-    form; else a job shop where the lines have pairs of numbers, or are twice as many as the jobs.
+    header of tasks and times, a log of ninja with ``# ninja log``, a trace of Nextflow with its
+    header; lines of a Pegasus workflow start with ``pegasus:`` and ``jobs:``; a project of PSPLIB
+    has a line ``PRECEDENCE RELATIONS``. Numbers are STG if the first line holds one of them. Else
+    they are a job shop where there are titles, or each job visits each machine once; else a
+    flexible job shop where the lines have its form; else a job shop where the lines have pairs of
+    numbers, or are twice as many as the jobs.
 
     Raises:
         FormatError: none of these; it lists the formats that can be read.
@@ -90,6 +92,8 @@ def recognise(source: Source) -> str:
         return _xml(source)
     if ninja.recognises(source.text):
         return "ninja"
+    if nextflow.recognises(source.text):
+        return "nextflow"
     if starts_like_dot(source.text):
         return "dot"
     if pegasus.recognises(source.text):

@@ -23,6 +23,7 @@ import numpy as np
 
 from dagsched_env.io import machine_file
 from dagsched_env.io.fields import record_of
+from dagsched_env.io.names import distinct
 from dagsched_env.io.numbers import LARGEST
 from dagsched_env.kernels.arrays import Ints
 from dagsched_env.problem.errors import FormatError
@@ -193,7 +194,7 @@ def _foreign(found: _Events, name: str | None) -> Run:
     cores = Counter(pid for pid, _ in lanes)
     early = sum(tasks[v].start < tasks[u].finish - SLACK for u, v in edges)
     workflow = Workflow(
-        _distinct([task.name for task in tasks]),
+        distinct([task.name for task in tasks]),
         finish - start,
         tuple(edges),
         np.ones(len(edges)),
@@ -214,7 +215,7 @@ def _foreign(found: _Events, name: str | None) -> Run:
         Platform(
             np.ones(len(cores)),
             BANDWIDTH,
-            processor_names=_distinct([found.names.get(pid, pid) for pid in cores]),
+            processor_names=distinct([found.names.get(pid, pid) for pid in cores]),
             capacities={CORES: list(cores.values())},
         ),
         remarks=tuple(_remarks(parts, frames, early, lost, found.unfinished)),
@@ -289,21 +290,6 @@ def _without_frames(
         [(index[u], index[v]) for u, v in edges],
         len(tasks) - len(kept),
     )
-
-
-def _distinct(names: Sequence[str]) -> tuple[str, ...]:
-    """The names, with a number at those that were there before."""
-    taken, times = set(names), Counter[str]()
-    found = []
-    for name in names:
-        times[name] += 1
-        new = name
-        while times[name] > 1 and new in taken:
-            new = f"{name} #{times[name]}"
-            times[name] += new in taken
-        taken.add(new)
-        found.append(new)
-    return tuple(found)
 
 
 def _remarks(parts: int, frames: int, early: int, lost: int, unfinished: int) -> Iterator[str]:

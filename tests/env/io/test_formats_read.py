@@ -245,7 +245,9 @@ def test_format_is_an_order(tmp_path):
     path.write_text("1 2\n1 1 1 7\n")  # a job with one operation, or twice on machine 1
     assert io.load(path).comp.tolist() == [[7, INF]]
     assert io.load(path, format="job_shop").comp.tolist() == [[INF, 1], [INF, 7]]
-    with pytest.raises(DAGSchedError, match="no format 'fjs': there are chrome_trace, csv, dax, dot, fjsp"):
+    with pytest.raises(
+        DAGSchedError, match="no format 'fjs': there are chrome_trace, csv, dax, dot, fjsp"
+    ):
         io.load(path, format="fjs")
     with pytest.raises(FormatError, match=r"a\.txt: not JSON"):
         io.load(path, format="json")
