@@ -86,23 +86,31 @@ def test_the_second_run_starts_the_longest_job_first(tmp_path):
 
 LIMITED = """
 rule all:
-    input: expand("out/{i}.txt", i=range(8))
+    input: expand("two/{i}.txt", i=range(8))
 rule one:
-    output: "out/{i}.txt"
+    output: "one/{i}.txt"
     threads: lambda wildcards: 1 + int(wildcards.i) % 2
     resources: io=lambda wildcards: 1 + int(wildcards.i) % 3
+    shell: "sleep 0.1; head -c 1200000 /dev/zero > {output}"
+rule two:
+    input: "one/{i}.txt"
+    output: "two/{i}.txt"
+    resources: mem_mb=lambda wildcards, input: int(input.size_mb)
     shell: "sleep 0.2; echo 1 > {output}"
 """
 
 
 @pytest.mark.slow
 def test_no_limit_is_exceeded(tmp_path):
+    """Not even that of memory, of which rule two only knows what it needs when it is ready."""
     (tmp_path / "Snakefile").write_text(LIMITED)
-    with_plugin(tmp_path, "--cores", "3", "--resources", "io=3")
+    with_plugin(tmp_path, "--cores", "3", "--resources", "io=3", "mem_mb=2")
     run = io.read_run(tmp_path)
     assert run.ran.all()
-    for resource, most in (("cores", 3), ("io", 3)):
-        assert peak_use(run.start, run.finish, run.workflow.recorded(resource)) <= most
+    for resource, most in (("cores", 3), ("io", 3), ("memory", 2e6)):
+        use = np.nan_to_num(run.workflow.recorded(resource))
+        assert use.max() > 0
+        assert peak_use(run.start, run.finish, use) <= most
 
 
 @pytest.mark.slow
