@@ -9,7 +9,9 @@ makes ``build.ninja`` itself is no task.
 
 ``.ninja_log`` has a line for each output. The clock of each build starts at 0, and nothing stands
 between builds: a new one begins where a time of end falls, an output comes back, or the outputs
-changed long after those before. Only the last build has times of start; other commands keep
+changed long after those before. ``ninja -t recompact``, which CMake runs whenever it writes
+``build.ninja``, puts the last line of each output where its first one was; then the last build is
+told by the times of change alone. Only the last build has times of start; other commands keep
 their runtimes from earlier ones. Commands that failed or were interrupted are not in the log.
 """
 
@@ -38,8 +40,8 @@ VERSIONS = (5, 6, 7)
 SLACK = 0.25
 """Seconds by which the clocks of files and of ninja may differ within a build."""
 REORDERED = (
-    "ninja has put its log in another order, which mixes builds: the last one is told by the times "
-    "at which outputs changed"
+    "ninja has rewritten its log (-t recompact), which mixes builds: the last one is told by the "
+    "times at which outputs changed"
 )
 
 Span = tuple[float, float]
@@ -293,7 +295,7 @@ def last_build(entries: Sequence[Entry], exact: Sequence[bool]) -> tuple[set[int
     """
     spans = [_beginning(entry, e) for entry, e in zip(entries, exact, strict=True)]
     builds = _builds(entries, spans)
-    if _in_order(builds, entries, spans):
+    if _in_order(builds, entries, spans, exact):
         return set(builds[-1] if builds else ()), False
     reached = max(span[0] for span in spans if span is not None)
     latest = {i for i, span in enumerate(spans) if span is not None and span[1] >= reached - SLACK}
@@ -301,18 +303,23 @@ def last_build(entries: Sequence[Entry], exact: Sequence[bool]) -> tuple[set[int
 
 
 def _in_order(
-    builds: list[list[int]], entries: Sequence[Entry], spans: Sequence[Span | None]
+    builds: list[list[int]],
+    entries: Sequence[Entry],
+    spans: Sequence[Span | None],
+    exact: Sequence[bool],
 ) -> bool:
-    """Whether each build can have begun when those before it had ended."""
+    """Whether each build can have begun when those before it had ended, and began only once."""
     ended = -math.inf
     for build in builds:
-        known = [span for i in build if (span := spans[i]) is not None]
+        known = [(i, span) for i in build if (span := spans[i]) is not None]
         if not known:
             continue
-        if max(high for _, high in known) < ended - SLACK:
+        if max(high for _, (_, high) in known) < ended - SLACK:
             return False
-        lasted = max(entries[i].finish for i in build)
-        ended = max(ended, max(low for low, _ in known) + lasted)
+        begun = max(low for _, (low, _) in known)
+        if min((high for i, (_, high) in known if exact[i]), default=begun) < begun - SLACK:
+            return False
+        ended = max(ended, begun + max(entries[i].finish for i in build))
     return True
 
 
