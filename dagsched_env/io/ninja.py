@@ -26,6 +26,7 @@ import numpy as np
 
 from dagsched_env.io import ninja_manifest
 from dagsched_env.io.ninja_manifest import MANIFEST, PHONY, Command, Manifest
+from dagsched_env.io.numbers import whole
 from dagsched_env.io.source import decoded
 from dagsched_env.kernels.arrays import Floats
 from dagsched_env.problem.errors import FormatError
@@ -110,11 +111,9 @@ def read_log(text: str, name: str = LOG) -> tuple[int, list[Entry], bool]:
 def _entry(fields: list[str], where: str) -> Entry:
     if len(fields) != 5:
         raise FormatError(f"{where}: {len(fields)} fields between tabs, not 5")
-    try:
-        start, finish, changed = (int(word) for word in fields[:3])
-    except ValueError:
-        raise FormatError(f"{where}: start, end and time of change are whole numbers") from None
-    if not 0 <= start <= finish:
+    start, finish = (whole(word, where) for word in fields[:2])
+    changed = whole(fields[2], where, most=2**63)
+    if start > finish:
         raise FormatError(f"{where}: from {start} to {finish} ms is no time")
     return Entry(start / 1e3, finish / 1e3, changed / 1e9, fields[3], fields[4])
 

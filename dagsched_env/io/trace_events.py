@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dagsched_env.io import machine_file
-from dagsched_env.io.fields import record_of
+from dagsched_env.io.fields import get_amount, record_of
 from dagsched_env.io.names import distinct
 from dagsched_env.io.numbers import LARGEST
 from dagsched_env.kernels.arrays import Ints
@@ -169,7 +169,7 @@ def _number(event: dict[str, Any], key: str, where: str) -> float:
         raise FormatError(f"{where}.{key} is {type(value).__name__}, not a number")
     least = 0.0 if key == "dur" else -LARGEST
     if not least <= value <= LARGEST:
-        raise FormatError(f"{where}.{key} is {value:g}, which is no time")
+        raise FormatError(f"{where}.{key} is {str(value)[:20]}, which is no time")
     return float(value)
 
 
@@ -325,9 +325,9 @@ def _own(slices: Sequence[Slice], other: dict[str, Any], name: str | None) -> Ru
         tuple((u, v) for u, v, _ in edges),
         np.array([size for _, _, size in edges], dtype=np.float64),
         name=str(other.get("instance") or name or "trace"),
-        demands=np.array([[float(used.get(r, 0)) for r in resources] for used in demands]).reshape(
-            n, len(resources)
-        ),
+        demands=np.array(
+            [[get_amount({r: 0} | used, r, "args.demands") for r in resources] for used in demands]
+        ).reshape(n, len(resources)),
         resource_names=resources,
     )
     tool = str(other.get("algorithm") or "schedule")

@@ -1,5 +1,6 @@
 """Computations of Dask, recorded on a real cluster in this process."""
 
+import sys
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 
 from dagsched_env import io
 from dagsched_env.io.dask_recorder import _run
-from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
 from dagsched_env.problem.run import Run
 
 dask = pytest.importorskip("dask")
@@ -157,3 +158,11 @@ def test_a_worker_that_is_lost_is_named() -> None:
     assert run.input_bytes.tolist() == [0.0, 107.0]
     assert len(run.remarks) == 3
     assert "1 workers left before the end" in run.remarks
+
+
+def test_without_distributed_the_extra_is_named(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "distributed.diagnostics.plugin", None)
+    with pytest.raises(MissingExtraError, match=r"aerl-ds\[tools\]"), io.recorded(client):
+        pass
