@@ -11,7 +11,7 @@ from dagsched_env.cli.inspection import read_schedule
 from dagsched_env.cli.machines import add_machines, machine_flags, read_problem
 from dagsched_env.cli.outputs import check_instance_output
 from dagsched_env.generators import GENERATORS
-from dagsched_env.io.formats import READABLE, WRITABLE
+from dagsched_env.io.formats import FORMATS, WRITABLE
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.platforms import PLATFORMS
 from dagsched_env.sources import plugins, specs
@@ -72,7 +72,7 @@ def add_commands(commands: Commands) -> None:
     convert.add_argument("source", metavar="IN", help=FILE_HELP)
     convert.add_argument("target", metavar="OUT", help="the file to write; with --to csv a folder")
     convert.add_argument(
-        "--from", dest="source_format", choices=READABLE, help="default: by content"
+        "--from", dest="source_format", choices=tuple(FORMATS), help="default: by content"
     )
     convert.add_argument("--to", dest="target_format", choices=WRITABLE, help="default: by suffix")
     convert.add_argument(
@@ -90,9 +90,7 @@ def add_commands(commands: Commands) -> None:
 
 def _describe(name: str) -> str:
     form = io.FORMATS[name]
-    ways = ", ".join(
-        way for way, there in (("read", form.read), ("written", form.write)) if there is not None
-    )
+    ways = "read" if form.write is None else "read, written"
     return f"  {name:<13} {form.title} ({ways}; {', '.join(form.suffixes) or 'a folder'})"
 
 

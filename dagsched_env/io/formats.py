@@ -42,14 +42,14 @@ class Format:
         suffixes: of its files, lower case; more than one dot is possible. None for what a tool
             left in its working folder.
         read: returns a measured run; an instance where the file describes its processors; else a
-            workflow; None = only written.
+            workflow.
         write: returns the text of the file, or of each file of a directory; None = only read.
         schedule: whether ``write`` takes no schedule, may take one, or needs one.
     """
 
     title: str
     suffixes: tuple[str, ...]
-    read: Callable[[Source], Instance | Workflow | Run] | None = None
+    read: Callable[[Source], Instance | Workflow | Run]
     write: Callable[[Instance, Schedule | None], str | dict[str, str]] | None = None
     schedule: Literal["none", "optional", "needed"] = "none"
 
@@ -153,7 +153,6 @@ FORMATS: dict[str, Format] = {
 }
 """Name of each format → how it is read and written."""
 
-READABLE = tuple(name for name, format in FORMATS.items() if format.read is not None)
 WRITABLE = tuple(name for name, format in FORMATS.items() if format.write is not None)
 
 

@@ -15,7 +15,7 @@ from dagsched_env.generators.job_shop import benchmark
 from dagsched_env.io import csv_workflow, machine_file, pegasus
 from dagsched_env.io.assumptions import notices, warn
 from dagsched_env.io.csv_trio import COMPUTATION
-from dagsched_env.io.formats import FORMATS, READABLE, by_suffix
+from dagsched_env.io.formats import FORMATS, by_suffix
 from dagsched_env.io.machine_file import Machines
 from dagsched_env.io.machine_options import IN_MACHINE_FILE, TO_GIVE_TIMES, MachineOptions
 from dagsched_env.io.recognise import (
@@ -75,7 +75,8 @@ def read(path: str | PathLike[str], *, format: str | None = None) -> Instance | 
 
     ``path``, ``format`` and errors are those of ``dagsched_env.io.load``.
     """
-    _check_no_folder(Path(path))
+    if format is None:
+        _check_no_folder(Path(path))
     name = str(path)
     by_name = name in NAMES and not Path(path).exists()
     if by_name and name not in SHIPPED and format in (None, "job_shop"):
@@ -83,11 +84,8 @@ def read(path: str | PathLike[str], *, format: str | None = None) -> Instance | 
     source = Source(bundled(name) if by_name and name in SHIPPED else _existing(Path(path)))
     with named(path):
         if format is not None:
-            check_name(format, READABLE)
-        found = FORMATS[format or recognise(source)]
-        if found.read is None:
-            raise DAGSchedError(f"{found.title} is only written: read the file it was made from")
-        return _with_remark(found.read(source))
+            check_name(format, FORMATS)
+        return _with_remark(FORMATS[format or recognise(source)].read(source))
 
 
 def read_run(path: str | PathLike[str], *, format: str | None = None) -> Run:
@@ -177,7 +175,7 @@ def would_read(place: str | PathLike[str], path: Path) -> bool:
         path: of the file, which need not exist.
     """
     folder, promised = Path(place), by_suffix(path.name)
-    if promised is None or promised in ("csv", *PICTURES) or FORMATS[promised].read is None:
+    if promised is None or promised in ("csv", *PICTURES):
         return False  # tables and pictures of results are left out
     if not folder.is_dir() or is_problem_folder(folder):
         return False  # one problem, whatever lies beside its tables
@@ -337,7 +335,7 @@ def _read_entry(path: Path) -> Instance | Workflow | Run | None:
     if path.name.startswith(".") or not (path.is_file() or is_problem_folder(path)):
         return None
     promised = by_suffix(path.name)
-    if promised in PICTURES or (promised is not None and FORMATS[promised].read is None):
+    if promised in PICTURES:
         return None
     # Other tables are parts of a problem or results, other YAML is a catalog or a configuration.
     if promised == "csv" and not path.is_dir():
@@ -373,7 +371,7 @@ def _check_no_folder(path: Path) -> None:
 
 def _first_problem(folder: Path) -> Path | None:
     for entry in sorted(folder.iterdir()):
-        if by_suffix(entry.name) in READABLE:
+        if by_suffix(entry.name) in FORMATS:
             with contextlib.suppress(DAGSchedError, OSError):
                 if _read_entry(entry) is not None:
                     return entry

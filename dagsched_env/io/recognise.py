@@ -19,7 +19,7 @@ from dagsched_env.io import (
 )
 from dagsched_env.io.csv_trio import COMPUTATION
 from dagsched_env.io.dot_syntax import starts_like_dot
-from dagsched_env.io.formats import FORMATS, READABLE, by_suffix
+from dagsched_env.io.formats import FORMATS, by_suffix
 from dagsched_env.io.job_shop import Row, announced
 from dagsched_env.io.numbers import lines
 from dagsched_env.io.source import Source
@@ -151,7 +151,7 @@ def _numbers(text: str) -> str:
     rows = lines(text)
     counted = [row for row in rows if row[1][0][0].isdigit()]
     if not counted:
-        suffixes = (FORMATS[name].suffixes[0] for name in READABLE if FORMATS[name].suffixes)
+        suffixes = (FORMATS[name].suffixes[0] for name in FORMATS if FORMATS[name].suffixes)
         raise FormatError(
             f"unknown format: give the file the suffix of its format, {', '.join(suffixes)}"
         )

@@ -109,7 +109,7 @@ def parse_pip(words: list[str]) -> None:
         assert (ROOT / rest[1]).exists(), rest[1]
         rest = rest[2:]
     (requirement,) = rest
-    if requirement.startswith("examples/"):
+    if requirement.startswith(("examples/", "./integrations/")):
         assert (ROOT / requirement / "pyproject.toml").exists()
         return
     found = re.fullmatch(r"(.+)\[([\w,]+)\]", requirement)

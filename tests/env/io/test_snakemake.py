@@ -366,5 +366,5 @@ def test_a_folder_without_a_finished_job(tmp_path):
     with pytest.raises(FormatError, match="no record of a finished job"):
         io.read_run(tmp_path)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(FormatError, match="a folder, without"):
+    with pytest.raises(FormatError, match="name the working folder of Snakemake"):
         io.read_run(tmp_path / "empty", format="snakemake")
