@@ -140,5 +140,5 @@ def test_the_table_of_extras_is_complete() -> None:
 
 def test_make_targets_exist() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for target in re.findall(r"make ([a-z]+)", README):
+    for target in re.findall(r"\bmake ([a-z]+)", README):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
