@@ -13,8 +13,9 @@ import numpy as np
 
 from dagsched_env.history.estimates import Estimate, Estimates, Measurement
 from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.platforms import Platform
 from dagsched_env.problem.run import Run
-from dagsched_env.problem.workflow import CORES, MEMORY
+from dagsched_env.problem.workflow import CORES, MEMORY, Workflow
 
 __all__ = ["History", "default_path"]
 
@@ -104,6 +105,23 @@ class History:
             database.executemany("INSERT INTO measurement VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
         self._estimates.pop(run.tool, None)
         return len(rows)
+
+    def add_task(self, tool: str, kind: str, task: str, seconds: float) -> None:
+        """Keep one task by itself, of a tool that tells of each when it ends.
+
+        Args:
+            tool: that ran it.
+            kind: tasks of one kind run the same code.
+            task: its name.
+            seconds: that it took, >= 0.
+
+        Raises:
+            DAGSchedError: as of ``add``, or a negative time.
+        """
+        took = np.array([seconds], dtype=np.float64)
+        alone = Workflow((task,), took, (), np.zeros(0), kinds=(kind,))
+        where = np.zeros(1, dtype=np.int64)
+        self.add(Run(tool, alone, np.zeros(1), took, where, Platform([1.0], 1.0)))
 
     def of(self, tool: str) -> Estimates:
         """Estimates for the tasks of a tool, as of now; read once, so for many tasks.
