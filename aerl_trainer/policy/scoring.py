@@ -30,7 +30,8 @@ from dagsched_env.kernels.arrays import MAKESPAN, N_PLACED, N_READY, InstanceArr
 from dagsched_env.kernels.graph.communication import communication
 from dagsched_env.kernels.graph.resources import has_resources
 from dagsched_env.kernels.jit import borrowing, embedded, inlined
-from dagsched_env.kernels.state.timeline import earliest_slot
+from dagsched_env.kernels.state.features import available
+from dagsched_env.kernels.state.timeline import earliest_slot, idle_before, share_taken
 
 """``[N_FEATURES]``"""
 
@@ -81,8 +82,7 @@ def begin(f: PolicyContext, w: PolicyWorkspace, s: StateArrays) -> None:
     n, p = g.comp.shape
     for q in range(p):
         w.load[q] = 0.0
-        count = s.slot_count[q]
-        w.available[q] = s.slot_finish[q, count - 1] if count > 0 else 0.0
+        w.available[q] = available(s, q)
     for t in range(n):
         w.least_known[t] = 0.0
         for q in range(p):
@@ -108,8 +108,9 @@ def follow(
     """
     _count_in(f, w, s, task, q)
     placed_start, placed_finish = s.start[task], s.finish[task]
-    w.available[q] = max(w.available[q], placed_finish)
+    w.available[q] = available(s, q)
     _unlist(w, task, before)
+    occupies = _occupies(f, s, task, q)
     first = np.inf
     for i in range(before - 1):
         t = w.order[i]
@@ -117,9 +118,10 @@ def follow(
         left = start - placed_finish
         # Of two tasks without duration one is behind the other. No branches but the rare ones.
         if (left < 0.0) & (w.finish[t, q] > placed_start):
-            _fit(f, w, s, t, q, placed_finish)
+            # Beside the new task, if both fit.
+            _fit(f, w, s, t, q, start if has_resources(f.c.g) else placed_finish)
             w.stale[t] = True
-        elif (left >= 0.0) & (left < w.gap[t, q]):
+        elif (left >= 0.0) & (left < w.gap[t, q]) & occupies:
             w.gap[t, q] = left
         # What is stale is no more than the time itself.
         if w.least_finish[t] < first:
@@ -263,10 +265,10 @@ def describe(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, count: int) -
     c = f.c
     n, p = c.g.comp.shape
     unit = 1.0 / f.step
-    top, load, available = c.rank_u[w.order[0]], 0.0, np.inf
+    top, load, first_end = c.rank_u[w.order[0]], 0.0, np.inf
     for q in range(p):
         load += w.load[q]
-        available = min(available, w.available[q])
+        first_end = min(first_end, w.available[q])
         w.gain[q] = w.next_gain[q] = 0.0
     crowd = math.log(s.counts[N_READY] / p)
     for k in range(count):
@@ -292,7 +294,7 @@ def describe(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, count: int) -
         x[URGENCY] = (w.least_finish[t] - w.first[0]) * unit
         x[OPENS] = f.logs[w.opened[t]]
         x[CROWD] = crowd
-        x[BUSY] = (w.available[q] - available) * unit
+        x[BUSY] = (w.available[q] - first_end) * unit
         x[INSERTED] = max(0.0, w.available[q] - w.start[t, q]) * unit
         x[LOG_OUT] = f.logs[c.g.succ_ptr[t + 1] - c.g.succ_ptr[t]]
         x[RELATIVE_COMP] = f.relative_comp[t, q]
@@ -402,7 +404,15 @@ def _fit(
     index, start = earliest_slot(f.c.g, s, t, q, earliest, cost, INSERTION)
     w.start[t, q], w.finish[t, q] = start, start + cost
     w.total[t, q] = start + cost + f.c.oct[t, q]
-    w.gap[t, q] = start - (s.slot_finish[q, index - 1] if index > 0 else 0.0)
+    w.gap[t, q] = idle_before(f.c.g, s, q, index, start)
+
+
+@embedded
+def _occupies(f: PolicyContext, s: StateArrays, task: int, q: int) -> bool:
+    """Whether a task that has been placed is among the busy intervals of its processor."""
+    if has_resources(f.c.g):
+        return share_taken(f.c.g, task, q) > 0.0 and bool(s.finish[task] > s.start[task])
+    return True
 
 
 @borrowing

@@ -9,7 +9,7 @@ import numpy as np
 from aerl_trainer.policy.encoding.context import EncodingContext
 from dagsched_env.kernels.arrays import N_READY, Floats, Ints, StateArrays
 from dagsched_env.kernels.jit import borrowing, inlined
-from dagsched_env.kernels.state.timeline import data_ready_time, earliest_slot
+from dagsched_env.kernels.state.timeline import data_ready_time, earliest_slot, idle_before
 
 PRIOR_SHARPNESS = 10.0
 INSERTION = True
@@ -45,7 +45,7 @@ def score_pairs(
             index, start = earliest_slot(c.g, s, t, q, ready, c.g.comp[t, q], INSERTION)
             actions[count] = t * p + q
             starts[count] = start
-            gaps[count] = start - (s.slot_finish[q, index - 1] if index > 0 else 0.0)
+            gaps[count] = idle_before(c.g, s, q, index, start)
             logits[count] = start + c.g.comp[t, q] + c.oct[t, q]
             least = min(least, logits[count])
             count += 1

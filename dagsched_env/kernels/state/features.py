@@ -13,7 +13,7 @@ from dagsched_env.kernels.arrays import N_READY, UNSCHEDULED, InstanceArrays, St
 from dagsched_env.kernels.graph.resources import has_resources
 from dagsched_env.kernels.jit import borrowing, embedded
 from dagsched_env.kernels.state.masks import legal_pairs
-from dagsched_env.kernels.state.timeline import data_ready_time, earliest_slot
+from dagsched_env.kernels.state.timeline import data_ready_time, earliest_slot, idle_before
 from dagsched_env.kernels.state.transitions import place
 
 NO_ACTION = -1
@@ -141,11 +141,10 @@ def placement(
         q: an eligible processor.
         insertion: use idle gaps; False appends only.
     """
-    duration, slot_finish = g.comp[t, q], s.slot_finish
+    duration = g.comp[t, q]
     ready = data_ready_time(g, s, t, q)
     index, start = earliest_slot(g, s, t, q, ready, duration, insertion)
-    before = slot_finish[q, index - 1] if index > 0 else 0.0
-    return start, start + duration, start - before
+    return start, start + duration, idle_before(g, s, q, index, start)
 
 
 @embedded

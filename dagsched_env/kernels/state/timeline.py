@@ -79,10 +79,11 @@ def earliest_fit(
     """As ``earliest_slot``, with resources; the index is of the first interval that ends later."""
     begin = ready if insertion else max(ready, _latest_start(s, q))
     count = s.slot_count[q]
-    takes_no_time = begin + duration == begin  # such a task needs nothing
-    if takes_no_time or count == 0 or begin >= s.slot_finish[q, count - 1]:
+    if count == 0 or begin >= s.slot_finish[q, count - 1]:
         return count, begin
     first = _first_behind(s, q, begin)
+    if begin + duration == begin:  # such a task needs nothing
+        return first, begin
     i = first
     while i < count and s.slot_start[q, i] < begin + duration:
         if not _fits(g, s, task, q, i):
@@ -121,6 +122,32 @@ def _fits(g: InstanceArrays, s: StateArrays | Placements, task: int, q: int, i: 
         if g.demand[task, r] > 0 and s.slot_load[q, i, r] + g.demand[task, r] > g.capacity[q, r]:
             return False
     return True
+
+
+@embedded
+def idle_before(
+    g: InstanceArrays, s: StateArrays | Placements, q: int, index: int, start: float
+) -> float:
+    """How long nothing has run on a processor when a task starts in a slot (time).
+
+    Args:
+        index: of ``earliest_slot``.
+        start: of ``earliest_slot`` (time).
+    """
+    if has_resources(g) and index < s.slot_count[q] and s.slot_start[q, index] < start:
+        return 0.0
+    return start - (s.slot_finish[q, index - 1] if index > 0 else 0.0)
+
+
+@embedded
+def share_taken(g: InstanceArrays, task: int, q: int) -> float:
+    """The largest share of a capacity of a processor that a task takes; 1 without resources."""
+    if not has_resources(g):
+        return 1.0
+    share = 0.0
+    for r in range(g.demand.shape[1]):
+        share = max(share, g.demand[task, r] / max(g.capacity[q, r], 1))
+    return share
 
 
 @embedded

@@ -54,6 +54,17 @@ def test_observations_tell_of_demands_capacities_and_loads() -> None:
     assert graph["capacity_attr"].shape == (2, 2, 3)
 
 
+def test_no_idle_time_is_left_beside_a_task() -> None:
+    """Task 2 may start on P0 at 1, where task 0 runs from 0 to 4."""
+    comp, demands = [[4.0, 4.0], [1.0, 1.0], [2.0, 2.0]], [[1], [1], [1]]
+    env = DAGSchedEnv(Instance(comp, [(1, 2)], [0.0], demands=demands, capacities=[[2], [2]]))
+    env.reset(seed=0)
+    env.step(0)
+    observation, *_ = env.step(3)
+    assert observation["est"][4] * env.state.instance.time_scale == 1.0
+    assert observation["gap"].tolist() == [0.0] * 6
+
+
 @pytest.mark.parametrize("observation", ["graph", "flat"])
 def test_the_vector_form_equals_single_environments(observation: str) -> None:
     many = DAGSchedVectorEnv(LISTED, num_envs=4, observation=observation)

@@ -42,7 +42,7 @@ from dagsched_env.schedulers import heft
 from helpers import references
 from helpers.policies import some_weights
 from helpers.small_runs import problem
-from helpers.strategies import instances
+from helpers.strategies import instances, sharing_instances
 
 
 @given(instances(max_tasks=8, max_processors=3), st.integers(0, 2**32 - 1))
@@ -60,6 +60,11 @@ def test_the_caches_of_tasks_without_duration(seed: int) -> None:
     check_caches(Instance(comp=comp, edges=edges, data=rng.integers(0, 3, len(edges))), rng)
 
 
+@given(sharing_instances(max_tasks=9, max_processors=2), st.integers(0, 2**32 - 1))
+def test_the_caches_of_tasks_that_share_processors(instance: Instance, seed: int) -> None:
+    check_caches(instance, np.random.default_rng(seed))
+
+
 def test_the_short_list_holds_all_processors_of_a_task() -> None:
     rng = np.random.default_rng(0)
     check_caches(Instance(rng.uniform(1, 2, (4, 17)), [(0, 3)], [1.0]), rng)
@@ -70,8 +75,8 @@ def test_the_short_list_holds_all_processors_of_a_task() -> None:
 
 
 def check_caches(instance: Instance, rng: np.random.Generator) -> None:
-    n, p = instance.comp.shape
-    f, w, fresh = policy_context(instance), allocate_policy(n, p, 0), allocate_policy(n, p, 0)
+    shape, p = instance.shape, instance.n_processors
+    f, w, fresh = policy_context(instance), allocate_policy(*shape), allocate_policy(*shape)
     s = w.state
     reset(f.c.g, s)
     begin(f, w, s)
