@@ -6,13 +6,12 @@ import numpy as np
 
 from aerl_trainer.policy.context import PolicyContext
 from aerl_trainer.policy.encoding.candidates import INSERTION
-from aerl_trainer.policy.scoring import begin, follow, scale_of, score, short_list
+from aerl_trainer.policy.scoring import begin, follow, scale_of, score, seen, short_list
 from aerl_trainer.policy.weights import (
     BIAS,
     HIDDEN,
     INPUT,
     LINEAR,
-    N_FEATURES,
     OUTPUT,
     SCALE,
     Weights,
@@ -97,7 +96,7 @@ def roll_out(
         if gradient.shape[0] > 0:
             for j in range(count):
                 w.credit[j] = (1.0 if j == k else 0.0) - w.logits[j]
-            _add_gradient(w, weights, count, gradient)
+            _add_gradient(f, w, weights, count, gradient)
         task, q = w.tasks[k], w.processors[k]
         before = s.counts[N_READY]
         place(g, s, task, q, INSERTION, False)
@@ -179,7 +178,7 @@ def grade_variations(
             score(f, w, s, weights, count)
             normalise(w, count)
             _credit(w, count, others[first:last], advantages[first:last])
-            _add_gradient(w, weights, count, gradient)
+            _add_gradient(f, w, weights, count, gradient)
         first = last
         task, q = actions[i] // p, actions[i] % p
         before = s.counts[N_READY]
@@ -287,7 +286,9 @@ def _credit(w: PolicyWorkspace, count: int, actions: Ints, advantages: Floats) -
 
 
 @embedded
-def _add_gradient(w: PolicyWorkspace, weights: Weights, count: int, gradient: Weights) -> None:
+def _add_gradient(
+    f: PolicyContext, w: PolicyWorkspace, weights: Weights, count: int, gradient: Weights
+) -> None:
     """Add Σ credit ∇ logit over the short list."""
     scale = np.float32(scale_of(weights))
     for k in range(count):
@@ -301,7 +302,7 @@ def _add_gradient(w: PolicyWorkspace, weights: Weights, count: int, gradient: We
             w.slopes[h] = step * weights[OUTPUT + h] if unit > 0.0 else np.float32(0.0)
             gradient[0, OUTPUT + h] += step * unit
             gradient[0, BIAS + h] += w.slopes[h]
-        for j in range(N_FEATURES):
+        for j in range(seen(f.c.g)):
             x = w.x[k, j]
             gradient[0, LINEAR + j] += step * x
             for h in range(HIDDEN):

@@ -20,6 +20,7 @@ from aerl_trainer.policy.weights import (
     INPUT,
     LINEAR,
     N_FEATURES,
+    N_UNSHARED,
     OUTPUT,
     ROW,
     SCALE,
@@ -31,7 +32,12 @@ from dagsched_env.kernels.graph.communication import communication
 from dagsched_env.kernels.graph.resources import has_resources
 from dagsched_env.kernels.jit import borrowing, embedded, inlined
 from dagsched_env.kernels.state.features import available
-from dagsched_env.kernels.state.timeline import earliest_slot, idle_before, share_taken
+from dagsched_env.kernels.state.timeline import (
+    earliest_slot,
+    idle_before,
+    share_in_use,
+    share_taken,
+)
 
 """``[N_FEATURES]``"""
 
@@ -66,7 +72,11 @@ INSERTED = index_of("policy", "inserted")
 LOG_OUT = index_of("policy", "log_out")
 RELATIVE_COMP = index_of("policy", "relative_comp")
 SLOWNESS = index_of("policy", "slowness")
+SPARE = index_of("policy", "spare")
+BESIDE = index_of("policy", "beside")
 
+LEAST_CROWD = 0.01
+"""Processors that ready tasks fill which need next to nothing."""
 LARGEST = float(np.finfo(np.float64).max)
 
 
@@ -210,7 +220,7 @@ def score(
     for k in range(count):
         for h in range(HIDDEN):
             even, odd = weights[BIAS + h], np.float32(0.0)
-            for j in range(0, N_FEATURES, 2):
+            for j in range(0, seen(f.c.g), 2):
                 even += weights[INPUT + j * HIDDEN + h] * w.x[k, j]
                 odd += weights[INPUT + (j + 1) * HIDDEN + h] * w.x[k, j + 1]
             w.hidden[k, h] = max(even + odd, np.float32(0.0))
@@ -230,6 +240,12 @@ def score(
             total += w.parts[k, i]
         w.values[k] = total - w.delays[k]
         w.logits[k] = scale * w.values[k]
+
+
+@embedded
+def seen(g: InstanceArrays) -> int:
+    """How many features may differ from 0; known when a kernel is compiled."""
+    return N_FEATURES if has_resources(g) else N_UNSHARED
 
 
 @inlined
@@ -270,6 +286,8 @@ def describe(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, count: int) -
         load += w.load[q]
         first_end = min(first_end, w.available[q])
         w.gain[q] = w.next_gain[q] = 0.0
+        if has_resources(c.g):
+            w.crowd[q] = _crowd(c.g, w, s, q)
     crowd = math.log(s.counts[N_READY] / p)
     for k in range(count):
         t, q, x = w.tasks[k], w.processors[k], w.x[k]
@@ -299,6 +317,9 @@ def describe(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, count: int) -
         x[LOG_OUT] = f.logs[c.g.succ_ptr[t + 1] - c.g.succ_ptr[t]]
         x[RELATIVE_COMP] = f.relative_comp[t, q]
         x[SLOWNESS] = f.slowness[q]
+        if has_resources(c.g):
+            x[CROWD] = w.crowd[q]
+            x[SPARE], x[BESIDE] = 1.0 - share_taken(c.g, t, q), w.beside[t, q]
         # Of the other processors: the least one, which is the next one where this is the least.
         other_finish = w.least_finish[t] if finish > w.least_finish[t] else w.next_finish[t]
         other_total = w.least_total[t] if total > w.least_total[t] else w.next_total[t]
@@ -316,6 +337,15 @@ def describe(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, count: int) -
     for k in range(count):
         q, x = w.processors[k], w.x[k]
         x[RIVAL] = w.next_gain[q] if x[PATH_ADVANTAGE] == w.gain[q] else w.gain[q]
+
+
+@embedded
+def _crowd(g: InstanceArrays, w: PolicyWorkspace, s: StateArrays, q: int) -> float:
+    """ln of how many processors like one the ready tasks would fill, for each that there is."""
+    share = 0.0
+    for i in range(s.counts[N_READY]):
+        share += min(share_taken(g, w.order[i], q), 1.0)
+    return math.log(max(share, LEAST_CROWD) / g.comp.shape[1])
 
 
 @borrowing
@@ -405,6 +435,8 @@ def _fit(
     w.start[t, q], w.finish[t, q] = start, start + cost
     w.total[t, q] = start + cost + f.c.oct[t, q]
     w.gap[t, q] = idle_before(f.c.g, s, q, index, start)
+    if has_resources(f.c.g):
+        w.beside[t, q] = share_in_use(f.c.g, s, q, index, start) if start + cost > start else 0.0
 
 
 @embedded

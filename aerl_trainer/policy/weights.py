@@ -7,12 +7,14 @@ w, b, v and U, in this order. All zero but for b and U, it is the hand-made prio
 import numpy as np
 import numpy.typing as npt
 
-from aerl_trainer.policy.encoding.features import group_size
+from aerl_trainer.policy.encoding.features import group_size, index_of
 
 Weights = npt.NDArray[np.float32]
 """``[N_WEIGHTS]``"""
 
 N_FEATURES = group_size("policy")
+N_UNSHARED = index_of("policy", "spare")
+"""The features from here on are 0 without resources; kernels leave them out there."""
 HIDDEN = 16
 """Units of the hidden layer."""
 ROW = -(-N_FEATURES // HIDDEN) * HIDDEN

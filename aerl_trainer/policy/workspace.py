@@ -24,6 +24,7 @@ class PolicyWorkspace(NamedTuple):
     finish: Floats  # [n, p] EFT of a ready task; inf where not eligible (time)
     total: Floats  # [n, p] EFT + OCT of a ready task; inf where not eligible (time)
     gap: Floats  # [n, p] idle time before a ready task (time)
+    beside: Floats  # [n, p] largest share of a capacity in use when it starts; 0 without resources
     least_start: Floats  # [n] of a ready task over the processors (time)
     least_finish: Floats  # [n]
     next_finish: Floats  # [n] the second smallest, which may be equal; inf for one processor
@@ -34,6 +35,7 @@ class PolicyWorkspace(NamedTuple):
     near: Floats  # [n, p] the same of all successors of a task that the short list has looked at
     opened: Ints  # [n] how many of these wait for that task alone
     load: Floats  # [p] execution time placed
+    crowd: Floats  # [p] the feature of this name, with resources
     known: Floats  # [n, p] arrival of the inputs of a task that are placed (time)
     least_known: Floats  # [n] its minimum over the eligible processors
     gain: npt.NDArray[np.float32]  # [p] largest PATH_ADVANTAGE of a listed pair; at least 0
@@ -78,6 +80,7 @@ def allocate_policy(n: int, p: int, k: int, width: int = 0) -> PolicyWorkspace:
         finish=np.zeros((n, p)),
         total=np.zeros((n, p)),
         gap=np.zeros((n, p)),
+        beside=np.zeros((n, p)),
         least_start=np.zeros(n),
         least_finish=np.zeros(n),
         next_finish=np.zeros(n),
@@ -88,6 +91,7 @@ def allocate_policy(n: int, p: int, k: int, width: int = 0) -> PolicyWorkspace:
         near=np.zeros((n, p)),
         opened=np.zeros(n, dtype=np.int64),
         load=np.zeros(p),
+        crowd=np.zeros(p),
         known=np.zeros((n, p)),
         least_known=np.zeros(n),
         gain=np.zeros(p, dtype=np.float32),

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from aerl_trainer.policy.encoding.candidates import PRIOR_SHARPNESS
+from aerl_trainer.policy.encoding.candidates import INSERTION, PRIOR_SHARPNESS
 from aerl_trainer.policy.encoding.context import EncodingContext
 from aerl_trainer.policy.encoding.features import index_of
 from dagsched_env.kernels.arrays import (
@@ -15,7 +15,9 @@ from dagsched_env.kernels.arrays import (
     Ints,
     StateArrays,
 )
+from dagsched_env.kernels.graph.resources import has_resources
 from dagsched_env.kernels.jit import borrowing
+from dagsched_env.kernels.state.timeline import earliest_slot, share_in_use, share_taken
 
 # Columns, as constants of the kernels.
 PRIOR = index_of("pair", "prior")
@@ -30,6 +32,8 @@ BOUND_EXCESS = index_of("pair", "bound_excess")
 PATH_EXCESS = index_of("pair", "path_excess")
 GROWTH = index_of("pair", "growth")
 QUEUE = index_of("pair", "queue")
+SPARE = index_of("pair", "spare")
+BESIDE = index_of("pair", "beside")
 PLACED = index_of("state", "placed")
 READY = index_of("state", "ready")
 OVER_BOUND = index_of("state", "over_bound")
@@ -93,6 +97,11 @@ def describe(
         row[PATH_EXCESS] = (path - completion_makespan) * unit
         row[GROWTH] = max(0.0, finish - s.totals[MAKESPAN]) * unit
         row[QUEUE] = s.slot_count[q] / c.g.comp.shape[0]
+        row[SPARE] = 1.0 - share_taken(c.g, t, q)
+        row[BESIDE] = 0.0
+        if has_resources(c.g):
+            index, start = earliest_slot(c.g, s, t, q, starts[k], c.g.comp[t, q], INSERTION)
+            row[BESIDE] = share_in_use(c.g, s, q, index, start)
     _describe_state(c, s, completion_makespan, first_total, state_features)
 
 

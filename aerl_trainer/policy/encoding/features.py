@@ -57,12 +57,15 @@ FEATURES: tuple[Feature, ...] = (
     Feature("child_delay", "policy", "S", "EFT + OCT of its critical successors then - EFT - OCT"),
     Feature("child_wait", "policy", "S", "other inputs of its most critical successor - EFT, or 0"),
     Feature("opens", "policy", "log", "ln(1 + successors that miss no other predecessor)"),
-    Feature("crowd", "policy", "log", "ln(ready tasks / p)"),
+    Feature("crowd", "policy", "log", "ln(sum over ready tasks of share of the processor / p)"),
     Feature("busy", "policy", "S", "available time of the processor - the earliest one"),
     Feature("inserted", "policy", "S", "available time of the processor - EST, or 0"),
     Feature("log_out", "policy", "log", "ln(1 + successors)"),
     Feature("relative_comp", "policy", "ratio", "execution / mean execution time of the task"),
     Feature("slowness", "policy", "ratio", "the same, mean over the tasks of the processor"),
+    # From here on 0 where tasks do not share processors: see ``weights.N_UNSHARED``.
+    Feature("spare", "policy", "ratio", "1 - largest share of a capacity that the task takes"),
+    Feature("beside", "policy", "ratio", "largest share of a capacity in use when it starts"),
     # Of the network. "Least" and "highest" are over the candidates of the state; "completion" is
     # the makespan of its list completion.
     Feature("prior", "pair", "R", "hand-made prior logit / PRIOR_SHARPNESS: 0 is the best pair"),
@@ -77,6 +80,8 @@ FEATURES: tuple[Feature, ...] = (
     Feature("path_excess", "pair", "R", "EFT + rank_u - mean execution time - completion"),
     Feature("growth", "pair", "R", "by how much the makespan so far would grow"),
     Feature("queue", "pair", "ratio", "tasks on the processor / n"),
+    Feature("spare", "pair", "ratio", "1 - largest share of a capacity that the task takes"),
+    Feature("beside", "pair", "ratio", "largest share of a capacity in use when it starts"),
     Feature("placed", "state", "ratio", "tasks placed / n"),
     Feature("ready", "state", "ratio", "ready tasks / n"),
     Feature("over_bound", "state", "R", "completion - lower bound on the makespan"),

@@ -151,6 +151,21 @@ def share_taken(g: InstanceArrays, task: int, q: int) -> float:
 
 
 @embedded
+def share_in_use(g: InstanceArrays, s: StateArrays, q: int, index: int, start: float) -> float:
+    """The largest share of a capacity that others take at the start of a slot.
+
+    Args:
+        index: of ``earliest_slot``.
+        start: of ``earliest_slot`` (time).
+    """
+    share = 0.0
+    if has_resources(g) and index < s.slot_count[q] and s.slot_start[q, index] <= start:
+        for r in range(g.capacity.shape[1]):
+            share = max(share, s.slot_load[q, index, r] / max(g.capacity[q, r], 1))
+    return share
+
+
+@embedded
 def occupy(
     g: InstanceArrays, s: StateArrays | Placements, task: int, q: int, index: int, start: float
 ) -> None:

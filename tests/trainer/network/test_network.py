@@ -37,6 +37,7 @@ from aerl_trainer.policy.encoding.states import (
 from aerl_trainer.policy.encoding.static import static_features
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.platforms.altered import altered
 from dagsched_env.problem.simulator import State
 
 CONFIG = NetworkConfig(width=16, layers=2)
@@ -114,6 +115,8 @@ def relabelled(
     comp[np.ix_(tasks, processors)] = instance.comp
     inv_bandwidth[np.ix_(processors, processors)] = instance.inv_bandwidth
     latency[np.ix_(processors, processors)] = instance.latency
+    demands, capacities = np.empty((n, instance.n_resources)), np.empty((p, instance.n_resources))
+    demands[tasks], capacities[processors] = instance.demands, instance.capacities
     order = rng.permutation(instance.n_edges)
     return Instance(
         comp,
@@ -121,13 +124,19 @@ def relabelled(
         instance.data[order],
         inv_bandwidth=inv_bandwidth,
         latency=latency,
+        demands=demands,
+        capacities=capacities,
     )
 
 
+@pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("seed", range(6))
-def test_relabelling_permutes_the_logits_and_keeps_the_value(seed: int) -> None:
+def test_relabelling_permutes_the_logits_and_keeps_the_value(seed: int, shared: bool) -> None:
     rng = np.random.default_rng(seed)
     instance = problem(n=14, p=4, seed=seed)
+    if shared:
+        demands, capacities = rng.integers(0, 5, (14, 2)), rng.integers(4, 9, (4, 2))
+        instance = altered(instance, demands=demands, capacities=capacities)
     tasks, processors = rng.permutation(14), rng.permutation(4)
     twin = relabelled(instance, tasks, processors, rng)
     evaluator = TorchEvaluator(network(seed))

@@ -24,6 +24,7 @@ from aerl_trainer.policy.weights import (
     INPUT,
     LINEAR,
     N_FEATURES,
+    N_UNSHARED,
     N_WEIGHTS,
     OUTPUT,
     SCALE,
@@ -94,6 +95,7 @@ def check_caches(instance: Instance, rng: np.random.Generator) -> None:
         assert w.first[0] == fresh.first[0] == fresh.least_finish[ready].min()
         legal = np.isfinite(w.start[ready])
         assert np.array_equal(w.gap[ready][legal], fresh.gap[ready][legal])
+        assert np.array_equal(w.beside[ready][legal], fresh.beside[ready][legal])
         assert np.allclose(w.load, fresh.load)
         assert np.allclose(w.placed_data, fresh.placed_data)
         for name in ("known", "least_known", "available"):
@@ -201,6 +203,48 @@ def described(instance: Instance, placements: list[tuple[int, int]]) -> dict[int
     return {
         int(w.actions[k]): dict(zip(names, w.x[k, :N_FEATURES], strict=True)) for k in range(count)
     }
+
+
+def test_features_of_shared_processors() -> None:
+    """Task 0 is on P0 from 0 to 4 with half of the cores and most of the memory."""
+    instance = Instance(
+        comp=[[4.0, 6.0], [2.0, 3.0], [1.0, 1.0]],
+        edges=[],
+        data=[],
+        demands=[[2, 3], [1, 1], [1, 2]],
+        capacities=[[4, 4], [2, 8]],
+    )
+    found = described(instance, [(0, 0)])
+    # Task 1 starts beside it; task 2 finds no memory before 4.
+    assert {a: (x["spare"], x["beside"]) for a, x in found.items()} == {
+        2: (0.75, 0.75),
+        3: (0.5, 0.0),
+        4: (0.5, 0.0),
+        5: (0.5, 0.0),
+    }
+    assert all(x["gap"] == 0.0 for x in found.values())
+    crowds = [np.log(waiting / 2) for waiting in (0.25 + 0.5, 0.5 + 0.5)]
+    assert [found[a]["crowd"] for a in (2, 3, 4, 5)] == pytest.approx(crowds * 2)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_weights_of_shared_processors_are_of_no_matter_elsewhere(seed: int) -> None:
+    """Their features are 0: no decision changes, and none learns from them."""
+    instance, weights = problem(20, 3, seed=seed), some_weights(seed)
+    others = weights.copy()
+    of_sharing = np.r_[
+        LINEAR + N_UNSHARED : LINEAR + N_FEATURES,
+        INPUT + N_UNSHARED * HIDDEN : INPUT + N_FEATURES * HIDDEN,
+    ]
+    others[of_sharing] = 7.0
+    groups = [
+        FastPolicy(given).sample(instance, 4, np.random.default_rng(seed), gradients=True)
+        for given in (weights, others)
+    ]
+    for ours, theirs in zip(*groups, strict=True):
+        assert np.array_equal(ours, theirs)
+    assert not groups[0].gradients[:, of_sharing].any()
+    assert {(x["spare"], x["beside"]) for x in described(instance, []).values()} == {(0.0, 0.0)}
 
 
 def test_a_pair_looks_ahead_to_the_successor() -> None:

@@ -62,9 +62,8 @@ def test_the_context_is_computed_once_and_dies_with_its_instance() -> None:
 
 def encoded(state: State) -> EncodedStates:
     instance = state.instance
-    n, p = instance.comp.shape
-    states = allocate_states(1, n * p)
-    context, workspace = encoding_context(instance), allocate_workspace(n, p, 0)
+    states = allocate_states(1, instance.comp.size)
+    context, workspace = encoding_context(instance), allocate_workspace(*instance.shape)
     encode_state(context, workspace, state.arrays, states, 0, 0.0, True, True)
     return states
 
@@ -79,6 +78,26 @@ def test_dynamic_features_are_what_the_table_says(instance: Instance, seed: int)
         state.apply(task, q)
         partial.place(task, q)
     assert encoded(state).n_candidates[0] == 0
+
+
+def test_features_of_shared_processors() -> None:
+    """Task 0 is on P0 from 0 to 4 with half of the cores and most of the memory."""
+    state = State(
+        Instance(
+            comp=[[4.0, 6.0], [2.0, 3.0], [1.0, 1.0]],
+            edges=[],
+            data=[],
+            demands=[[2, 3], [1, 1], [1, 2]],
+            capacities=[[4, 4], [2, 8]],
+        )
+    )
+    state.apply(0, 0)
+    states = encoded(state)
+    columns = [index_of("pair", name) for name in ("spare", "beside", "gap")]
+    rows = states.pair_features[0, : states.n_candidates[0], columns].T
+    found = dict(zip(states.candidates[0].tolist(), rows.tolist(), strict=False))
+    # Task 1 starts beside it; task 2 finds no memory before 4.
+    assert found == {2: [0.75, 0.75, 0], 3: [0.5, 0, 0], 4: [0.5, 0, 0], 5: [0.5, 0, 0]}
 
 
 def check(state: State, partial: references.Partial) -> None:
@@ -116,6 +135,7 @@ def check(state: State, partial: references.Partial) -> None:
         }
         values = {name: value / unit for name, value in expected.items()}
         values["queue"] = len(partial.busy(q)) / n
+        values["spare"] = values["beside"] = 0.0
         agree("pair", states.pair_features[0, row], values)
     available = [max((f for _, f in partial.busy(q)), default=0.0) for q in range(p)]
     busy = sum(f - s for q in range(p) for s, f in partial.busy(q))
