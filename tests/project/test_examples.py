@@ -37,6 +37,7 @@ def test_there_is_a_test_and_a_line_of_the_readme_for_every_example():
     readme = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
     assert scripts == {
         "adversarial_instance.py",
+        "airflow_priorities.py",
         "cliffwalk_per.py",
         "graph_network.py",
         "job_shop.py",
