@@ -1,14 +1,16 @@
 """Real runs: what each tool does by itself, in HEFT's order, and by a plan of ``solve``.
 
     python benchmarks/real_runs.py [--parts montage epigenomics 1000genome array ninja snakemake]
-                                   [--repeats 5] [--libsodium FOLDER] [--seconds 8]
+                                   [--repeats 5] [--seconds 8] [--libsodium FOLDER]
+                                   [--grapheonrl PYTHON]
 
 Each part is real work on this machine. ``montage``, ``epigenomics`` and ``1000genome`` are recorded
 workflows on two workers of Dask with one core each: every task keeps a core busy for a share of its
 recorded time and reads and writes its files. ``array`` is a computation of ``dask.array`` on the
 same workers. ``ninja`` builds libsodium (FOLDER is ``src/libsodium`` of the sources of PyNaCl, as
 ``pip download --no-deps --no-binary :all: pynacl`` gets them). ``snakemake`` runs a pipeline of
-small tools on all cores, by its own scheduler and by the plugin.
+small tools on all cores, by its own scheduler, by our plugin, and by that of GrapheonRL in an
+environment of its own (``pip install snakemake snakemake-scheduler-plugin-grapheonrl``).
 
 Two runs measure durations; then all ways take turns, ``--repeats`` times. The table shows wall time
 over that of the tool alone (mean of the ratios of each turn, and its standard error), and how far
@@ -40,7 +42,6 @@ from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers import heft
 from dagsched_env.solver import solve
 
-WAYS = ("default", "heft", "solve")
 LARGEST_FILE = 20e6
 CALIBRATIONS = 2
 Way = Callable[[], tuple[float, float]]
@@ -199,60 +200,67 @@ rule all:
     input: "report.txt", "audit.gz"
 rule make:
     output: "raw/{i}.txt"
+    benchmark: "times/make/{i}.tsv"
     shell: "seq 1 $((200000 + 40000 * {wildcards.i})) | shuf --random-source=<(yes) > {output}"
 rule sort:
     input: "raw/{i}.txt"
     output: "sorted/{i}.txt"
+    benchmark: "times/sort/{i}.tsv"
     shell: "sort --parallel=1 {input} > {output}"
 rule count:
     input: "sorted/{i}.txt"
     output: "count/{i}.txt"
+    benchmark: "times/count/{i}.tsv"
     shell: "cut -c1-3 {input} | uniq -c | sort --parallel=1 -rn > {output}"
 rule digest:
     input: "raw/{i}.txt"
     output: "digest/{i}.txt"
+    benchmark: "times/digest/{i}.tsv"
     shell: "for k in 1 2 3; do sha512sum {input}; done > {output}"
 rule report:
     input: expand("count/{i}.txt", i=SAMPLES), expand("digest/{i}.txt", i=SAMPLES)
     output: "report.txt"
+    benchmark: "times/report.tsv"
     shell: "cat {input} > {output}"
 rule log:
     output: "log.txt"
-    shell: "seq 1 3000000 > {output}"
+    benchmark: "times/log.tsv"
+    shell: "seq 1 6000000 > {output}"
 rule audit:
     input: "log.txt"
     output: "audit.gz"
+    benchmark: "times/audit.tsv"
     shell: "gzip -9 -c {input} > {output}"
 """
 
 
-def ways_of_snakemake(folder: Path) -> dict[str, Way]:
+def ways_of_snakemake(folder: Path, grapheonrl: Path | None) -> dict[str, Way]:
     (folder / "Snakefile").write_text(PIPELINE)
     plugin = Path(__file__).parents[1] / "integrations" / "snakemake"
     path = os.pathsep.join(map(str, (plugin, Path(__file__).parents[1])))
-    call = [sys.executable, "-m", "snakemake", "--cores", str(os.cpu_count()), "--forceall"]
+    words = ["-m", "snakemake", "--cores", str(os.cpu_count()), "--forceall"]
     ours = ["--scheduler", "dagsched", "--scheduler-dagsched-history", str(folder / "history")]
 
-    def run(*words: str) -> tuple[float, float]:
+    def run(*more: str, python: str = sys.executable) -> tuple[float, float]:
         for name in ("raw", "sorted", "count", "digest"):
             shutil.rmtree(folder / name, ignore_errors=True)
         began = time.perf_counter()
         subprocess.run(
-            [*call, *words],
+            [python, *words, *more],
             cwd=folder,
             check=True,
             capture_output=True,
-            env={**os.environ, "PYTHONPATH": path},
+            env={**os.environ, "PYTHONPATH": path if python == sys.executable else ""},
         )
         return time.perf_counter() - began, float("nan")
 
+    theirs = functools.partial(run, "--scheduler", "grapheonrl", python=str(grapheonrl))
     for _ in range(CALIBRATIONS):
         run(*ours)
-    return {
-        "default": run,
-        "heft": lambda: run(*ours, "--scheduler-dagsched-time-limit", "0.001"),
-        "solve": lambda: run(*ours),
-    }
+        if grapheonrl is not None:
+            theirs()
+    ways: dict[str, Way] = {"default": run, "solve": lambda: run(*ours)}
+    return ways if grapheonrl is None else {**ways, "grapheonrl": theirs}
 
 
 # -- all -----------------------------------------------------------------------------------------
@@ -285,6 +293,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=8.0, help="of two cores, of a workflow")
     parser.add_argument("--libsodium", type=Path, help="for the part ninja")
+    parser.add_argument("--grapheonrl", type=Path, help="a Python that has this plugin")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         for part in arguments.parts:
@@ -296,7 +305,7 @@ def main() -> None:
                     continue
                 measure(part, ways_of_ninja(arguments.libsodium, place), arguments.repeats)
             elif part == "snakemake":
-                measure(part, ways_of_snakemake(place), arguments.repeats)
+                measure(part, ways_of_snakemake(place, arguments.grapheonrl), arguments.repeats)
             else:
                 on_dask(part, place, arguments)
 
