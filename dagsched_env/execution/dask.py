@@ -95,24 +95,29 @@ class Workers:
             )
         self._ended: queue.Queue[int] = queue.Queue()
         self._futures: dict[int, Any] = {}
-        self._results: dict[int, Any] = {}
         self._ahead = {address: _ahead(client, address) for address in self._address}
 
     def start(self, task: int, job: Job, inputs: Sequence[Any], machine: int) -> None:
         """As of ``Backend``; ``inputs`` are futures."""
-        # The engine says when a task starts, so Dask may not wait for a free thread: its own limit
-        # would be a second one. Work is not stolen from a named worker.
-        future = self._client.submit(
-            timed,
-            as_function(job),
-            *inputs,
-            key=f"{job.name}-{time.monotonic_ns()}",
-            workers=[self._address[machine]],
-            allow_other_workers=False,
-            pure=False,
-        )
-        self._futures[task] = future
-        future.add_done_callback(lambda _: self._ended.put(task))
+        self._submit(task, job, inputs, machine, priority=0, retries=0)
+
+    def start_all(
+        self, graph: JobGraph, order: list[int], machine: list[int], retries: int
+    ) -> None:
+        """Hand over all jobs at once: Dask starts each when it is ready, by its place in the order.
+
+        A worker runs as many at once as it has threads, and waits for no message between two.
+
+        Args:
+            graph: the jobs.
+            order: all of them, each behind those that it waits for.
+            machine: of each job.
+            retries: how often a job that failed is begun anew.
+        """
+        for place, task in enumerate(order):
+            job = graph.jobs[task]
+            inputs = [self._futures[graph.index[name]] for name in job.after]
+            self._submit(task, job, inputs, machine[task], priority=-place, retries=retries)
 
     def wait(self, timeout_s: float | None) -> list[Done]:
         """As of ``Backend``."""
@@ -146,6 +151,29 @@ class Workers:
         """As of ``Backend``."""
         for task in list(self._futures):
             self.cancel(task)
+
+    def _submit(
+        self,
+        task: int,
+        job: Job,
+        inputs: Sequence[Any],
+        machine: int,
+        *,
+        priority: int,
+        retries: int,
+    ) -> None:
+        self._futures[task] = future = self._client.submit(
+            timed,
+            as_function(job),
+            *inputs,
+            key=f"{job.name}-{time.monotonic_ns()}",
+            workers=[self._address[machine]],
+            allow_other_workers=False,
+            pure=False,
+            priority=priority,
+            retries=retries,
+        )
+        future.add_done_callback(lambda _: self._ended.put(task))
 
     def _done(self, task: int) -> Done:
         future = self._futures.pop(task)

@@ -17,7 +17,8 @@ from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.platforms import Platform
 from dagsched_env.problem.run import Run
 from dagsched_env.problem.schedule import Schedule
-from dagsched_env.problem.workflow import MEMORY
+from dagsched_env.problem.workflow import CORES, MEMORY
+from dagsched_env.schedulers.anytime import execution_order
 
 __all__ = ["Execution", "ExecutionError", "execute"]
 
@@ -79,9 +80,19 @@ def execute(
     backend = _backend(on, client, instance)
     engine = _Engine(graph, instance, dispatcher, backend, retries, progress)
     try:
+        start_all = getattr(backend, "start_all", None)
+        if start_all and isinstance(by, Schedule) and _is_one_thread_each(graph, instance):
+            return engine.run_at_once(by, start_all)
         return engine.run()
     finally:
         backend.close()
+
+
+def _is_one_thread_each(graph: JobGraph, instance: Instance) -> bool:
+    """Whether the threads of a worker are all that limits it, so that Dask keeps the limit."""
+    cores = np.array([name == CORES for name in instance.resource_names], dtype=bool)
+    limited = (instance.demands[:, ~cores] > 0).any() or (instance.demands[:, cores] != 1).any()
+    return not limited and all(job.timeout_s is None for job in graph.jobs)
 
 
 def _backend(on: str, client: Any, instance: Instance) -> Backend:
@@ -141,6 +152,22 @@ class _Engine:
             waiting = self._graph.jobs[next(iter(situation.ready))].name
             raise DAGSchedError(f"nothing runs, and the dispatcher does not start {waiting!r}")
         return execution
+
+    def run_at_once(self, plan: Schedule, start_all: Callable[..., None]) -> Execution:
+        """A plan of which the backend keeps the order by itself."""
+        order = execution_order(self._instance, plan).tolist()
+        machine = plan.processor.tolist()
+        self._machine = dict(enumerate(machine))
+        start_all(self._graph, order, machine, self._retries)
+        while len(self._done) < len(order):
+            for done in self._backend.wait(None):
+                if done.error is not None:
+                    message = f"job {self._graph.jobs[done.task].name!r}: {done.error}"
+                    raise ExecutionError(message, Execution(self._run(), self._results()))
+                self._done[done.task] = done
+                if self._progress is not None:
+                    self._progress(len(self._done), len(order))
+        return Execution(self._run(), self._results())
 
     def _start(self) -> None:
         situation = self._situation

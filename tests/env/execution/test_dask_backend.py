@@ -45,9 +45,11 @@ def test_failures_are_retried_and_named(client, tmp_path):
     action = functools.partial(actions.fails_at_first, str(tmp_path / "f"))
     graph = JobGraph([Job("a", action), Job("b", actions.fails, after=["a"])])
     instance = graph.instance(machines(client))
-    with pytest.raises(ExecutionError, match="job 'b': no such column") as caught:
-        execute(graph, instance, RankOrder(instance), on="dask", client=client, retries=1)
-    assert caught.value.execution.run.ran.tolist() == [True, False]
+    for by in (RankOrder(instance), heft(instance)):
+        (tmp_path / "f").unlink(missing_ok=True)
+        with pytest.raises(ExecutionError, match="job 'b': no such column") as caught:
+            execute(graph, instance, by, on="dask", client=client, retries=1)
+        assert caught.value.execution.run.ran.tolist() == [True, False]
 
 
 def test_the_cluster_has_to_be_there():
