@@ -182,12 +182,13 @@ def test_what_takes_too_long_is_ended(action):
 
 def test_no_process_is_left_behind(tmp_path):
     script = f"""
-import sys
+import signal
 from dagsched_env import io
 from dagsched_env.execution import Fifo, Job, JobGraph, execute
 jobs = [Job("a", "sleep 77.25 & echo $! > {tmp_path}/pid; wait"), Job("b", "sleep 77.25")]
 graph = JobGraph(jobs)
 instance = graph.instance(io.MachineOptions(nodes=1, cores=4))
+signal.signal(signal.SIGINT, signal.default_int_handler)
 print("ready", flush=True)
 execute(graph, instance, Fifo())
 """

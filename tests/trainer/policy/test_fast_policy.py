@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aerl_trainer.config import PolicyConfig
@@ -61,6 +61,7 @@ def test_the_caches_of_tasks_without_duration(seed: int) -> None:
     check_caches(Instance(comp=comp, edges=edges, data=rng.integers(0, 3, len(edges))), rng)
 
 
+@settings(max_examples=25)
 @given(sharing_instances(max_tasks=9, max_processors=2), st.integers(0, 2**32 - 1))
 def test_the_caches_of_tasks_that_share_processors(instance: Instance, seed: int) -> None:
     check_caches(instance, np.random.default_rng(seed))
