@@ -3,7 +3,7 @@
 import functools
 import queue
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from dagsched_env.execution.jobs import Job, JobGraph
@@ -102,7 +102,7 @@ class Workers:
         self._submit(task, job, inputs, machine, priority=0, retries=0)
 
     def start_all(
-        self, graph: JobGraph, order: list[int], machine: list[int] | None, retries: int
+        self, graph: JobGraph, order: list[int], machine: list[int], retries: int
     ) -> None:
         """Hand over all jobs at once: Dask starts each when it is ready, by its place in the order.
 
@@ -111,14 +111,13 @@ class Workers:
         Args:
             graph: the jobs.
             order: all of them, each behind those that it waits for.
-            machine: of each job; None = where Dask likes, for workers that are alike.
+            machine: of each job.
             retries: how often a job that failed is begun anew.
         """
         for place, task in enumerate(order):
             job = graph.jobs[task]
             inputs = [self._futures[graph.index[name]] for name in job.after]
-            where = None if machine is None else machine[task]
-            self._submit(task, job, inputs, where, priority=-place, retries=retries)
+            self._submit(task, job, inputs, machine[task], priority=-place, retries=retries)
 
     def wait(self, timeout_s: float | None) -> list[Done]:
         """As of ``Backend``."""
@@ -140,11 +139,7 @@ class Workers:
             [self._client.submit(_span, each.result, pure=False) for each in done]
         )
         return [
-            each._replace(
-                start=start - self._ahead[worker],
-                finish=finish - self._ahead[worker],
-                machine=self._address.index(worker),
-            )
+            each._replace(start=start - self._ahead[worker], finish=finish - self._ahead[worker])
             for each, (start, finish, worker) in zip(done, spans, strict=True)
         ]
 
@@ -162,17 +157,17 @@ class Workers:
         task: int,
         job: Job,
         inputs: Sequence[Any],
-        machine: int | None,
+        machine: int,
         *,
         priority: int,
         retries: int,
     ) -> None:
         self._futures[task] = future = self._client.submit(
-            _timed_here,
+            timed,
             as_function(job),
             *inputs,
             key=f"{job.name}-{time.monotonic_ns()}",
-            workers=None if machine is None else [self._address[machine]],
+            workers=[self._address[machine]],
             allow_other_workers=False,
             pure=False,
             priority=priority,
@@ -215,11 +210,7 @@ def _ahead(client: Any, address: str) -> float:
     return float(ahead)
 
 
-def _timed_here(action: Callable[..., Any], *inputs: Timed) -> Timed:
+def _span(done: Timed) -> tuple[float, float, str]:
     from distributed import get_worker
 
-    return timed(action, *inputs)._replace(where=get_worker().address)
-
-
-def _span(done: Timed) -> tuple[float, float, str]:
-    return done.start, done.finish, done.where
+    return done.start, done.finish, get_worker().address

@@ -95,14 +95,6 @@ def _is_one_thread_each(graph: JobGraph, instance: Instance) -> bool:
     return not limited and all(job.timeout_s is None for job in graph.jobs)
 
 
-def _are_alike(instance: Instance) -> bool:
-    """Whether it is the same on which machine a task runs, but for the others that run there."""
-    same = (instance.comp == instance.comp[:, :1]).all()
-    if instance.n_resources:
-        same &= (instance.capacities == instance.capacities[:1]).all()
-    return bool(same and not instance.data.any() and not instance.latency.any())
-
-
 def _backend(on: str, client: Any, instance: Instance) -> Backend:
     if on == "processes":
         return Processes()
@@ -164,8 +156,9 @@ class _Engine:
     def run_at_once(self, plan: Schedule, start_all: Callable[..., None]) -> Execution:
         """A plan of which the backend keeps the order by itself."""
         order = execution_order(self._instance, plan).tolist()
-        place = None if _are_alike(self._instance) else plan.processor.tolist()
-        start_all(self._graph, order, place, self._retries)
+        machine = plan.processor.tolist()
+        self._machine = dict(enumerate(machine))
+        start_all(self._graph, order, machine, self._retries)
         while len(self._done) < len(order):
             for done in self._backend.wait(None):
                 if done.error is not None:
@@ -237,8 +230,7 @@ class _Engine:
         for done in self._backend.measured(list(self._done.values())):
             t = done.task
             start[t], finish[t] = done.start - self._began, done.finish - self._began
-            machine[t] = self._machine[t] if done.machine is None else done.machine
-            runtimes[t] = done.finish - done.start
+            machine[t], runtimes[t] = self._machine[t], done.finish - done.start
             if done.memory is not None:
                 demands[t, workflow.resource_names.index(MEMORY)] = done.memory
         again = int((self._attempts > 0).sum())

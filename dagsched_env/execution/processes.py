@@ -36,8 +36,6 @@ class Done(NamedTuple):
     """Why it failed; None = it did not."""
     memory: float | None = None
     """The most that it used (bytes), where that is known."""
-    machine: int | None = None
-    """Where it ran, if that was left to the backend."""
 
 
 class Backend(Protocol):

@@ -15,8 +15,6 @@ class Timed(NamedTuple):
     start: float
     finish: float
     """Both in seconds of ``time.monotonic`` of the worker."""
-    where: str = ""
-    """Address of the worker, of Dask."""
 
 
 def as_function(job: Job) -> Callable[..., Any]:
