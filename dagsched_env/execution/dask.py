@@ -3,7 +3,7 @@
 import functools
 import queue
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dagsched_env.execution.jobs import Job, JobGraph
@@ -87,7 +87,9 @@ class Workers:
 
     def __init__(self, client: Any, instance: Instance) -> None:
         self._client = client
-        self._address = list(_workers(client))
+        workers = _workers(client)
+        self._address = list(workers)
+        self._threads = [info["nthreads"] for info in workers.values()]
         if instance.n_processors > len(self._address):
             raise DAGSchedError(
                 f"the instance has {instance.n_processors} machines, the cluster "
@@ -99,7 +101,7 @@ class Workers:
 
     def start(self, task: int, job: Job, inputs: Sequence[Any], machine: int) -> None:
         """As of ``Backend``; ``inputs`` are futures."""
-        self._submit(task, job, inputs, machine, priority=0, retries=0)
+        self._submit(task, job, inputs, machine)
 
     def start_all(
         self, graph: JobGraph, order: list[int], machine: list[int], retries: int
@@ -114,10 +116,16 @@ class Workers:
             machine: of each job.
             retries: how often a job that failed is begun anew.
         """
+        last: dict[int, int] = {}
         for place, task in enumerate(order):
-            job = graph.jobs[task]
+            job, worker = graph.jobs[task], machine[task]
             inputs = [self._futures[graph.index[name]] for name in job.after]
-            self._submit(task, job, inputs, machine[task], priority=-place, retries=retries)
+            behind = []
+            if self._threads[worker] == 1:
+                # Else a worker would not wait for the next one, and begin a long one before it.
+                behind = [self._futures[last[worker]]] if worker in last else []
+                last[worker] = task
+            self._submit(task, job, inputs, worker, -place, retries, behind)
 
     def wait(self, timeout_s: float | None) -> list[Done]:
         """As of ``Backend``."""
@@ -158,14 +166,16 @@ class Workers:
         job: Job,
         inputs: Sequence[Any],
         machine: int,
-        *,
-        priority: int,
-        retries: int,
+        priority: int = 0,
+        retries: int = 0,
+        behind: Sequence[Any] = (),
     ) -> None:
         self._futures[task] = future = self._client.submit(
-            timed,
+            _timed,
             as_function(job),
+            len(inputs),
             *inputs,
+            *behind,
             key=f"{job.name}-{time.monotonic_ns()}",
             workers=[self._address[machine]],
             allow_other_workers=False,
@@ -208,6 +218,11 @@ def _ahead(client: Any, address: str) -> float:
         tries.append((took, there - before - took / 2))
     _, ahead = min(tries)
     return float(ahead)
+
+
+def _timed(action: Callable[..., Any], count: int, *inputs: Timed) -> Timed:
+    """The first ``count`` inputs are those of the job; the others only had to come before."""
+    return timed(action, *inputs[:count])
 
 
 def _span(done: Timed) -> tuple[float, float, str]:

@@ -35,6 +35,7 @@ def test_jobs_run_on_the_workers_of_the_plan(client, tmp_path):
     assert (tmp_path / "f").read_text() == "done\n"
     run = done.run
     assert run.machine.tolist() == plan.processor.tolist()
+    assert run.machine.tolist() == plan.processor.tolist()
     assert (run.finish - run.start)[:4].min() >= 0.2
     assert (run.start >= 0).all()
     ran_on = {run.machine[i] for i in range(4)}
