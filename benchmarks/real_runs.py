@@ -201,7 +201,7 @@ rule all:
 rule make:
     output: "raw/{i}.txt"
     benchmark: "times/make/{i}.tsv"
-    shell: "seq 1 $((200000 + 40000 * {wildcards.i})) | shuf --random-source=<(yes) > {output}"
+    shell: "seq 1 $((800000 + 100000 * {wildcards.i})) | shuf --random-source=<(yes) > {output}"
 rule sort:
     input: "raw/{i}.txt"
     output: "sorted/{i}.txt"
@@ -225,7 +225,7 @@ rule report:
 rule log:
     output: "log.txt"
     benchmark: "times/log.tsv"
-    shell: "seq 1 6000000 > {output}"
+    shell: "seq 1 12000000 > {output}"
 rule audit:
     input: "log.txt"
     output: "audit.gz"
