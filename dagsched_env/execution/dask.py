@@ -6,8 +6,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from dagsched_env.execution.jobs import Job, JobGraph
-from dagsched_env.execution.processes import Done
+from dagsched_env.execution.processes import Done, StartAll
 from dagsched_env.execution.remote import Timed, as_function, timed
 from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
 from dagsched_env.problem.instance import Instance
@@ -97,7 +99,21 @@ class Workers:
             )
         self._ended: queue.Queue[int] = queue.Queue()
         self._futures: dict[int, Any] = {}
+        self._worker: dict[int, str] = {}
         self._ahead = {address: _ahead(client, address) for address in self._address}
+
+    def whole_plans(self, graph: JobGraph, instance: Instance) -> StartAll | None:
+        """As of ``Backend``: if the threads of the workers are all that limits jobs."""
+        threads = np.array(self._threads[: instance.n_processors])
+        cores = np.array([name == CORES for name in instance.resource_names], dtype=bool)
+        others = bool((instance.demands[:, ~cores] > 0).any())
+        if cores.any():
+            alike = (instance.demands[:, cores] == 1).all()
+            alike &= (instance.capacities[:, cores][:, 0] == threads).all()
+        else:
+            alike = (threads == 1).all()
+        timed_out = any(job.timeout_s is not None for job in graph.jobs)
+        return self.start_all if alike and not others and not timed_out else None
 
     def start(self, task: int, job: Job, inputs: Sequence[Any], machine: int) -> None:
         """As of ``Backend``; ``inputs`` are futures."""
@@ -146,9 +162,10 @@ class Workers:
         spans = self._client.gather(
             [self._client.submit(_span, each.result, pure=False) for each in done]
         )
+        ahead = [self._ahead[self._worker[each.task]] for each in done]
         return [
-            each._replace(start=start - self._ahead[worker], finish=finish - self._ahead[worker])
-            for each, (start, finish, worker) in zip(done, spans, strict=True)
+            each._replace(start=start - a, finish=finish - a)
+            for each, (start, finish), a in zip(done, spans, ahead, strict=True)
         ]
 
     def cancel(self, task: int) -> None:
@@ -170,6 +187,7 @@ class Workers:
         retries: int = 0,
         behind: Sequence[Any] = (),
     ) -> None:
+        self._worker[task] = self._address[machine]
         self._futures[task] = future = self._client.submit(
             _timed,
             as_function(job),
@@ -177,7 +195,7 @@ class Workers:
             *inputs,
             *behind,
             key=f"{job.name}-{time.monotonic_ns()}",
-            workers=[self._address[machine]],
+            workers=[self._worker[task]],
             allow_other_workers=False,
             pure=False,
             priority=priority,
@@ -225,7 +243,5 @@ def _timed(action: Callable[..., Any], count: int, *inputs: Timed) -> Timed:
     return timed(action, *inputs[:count])
 
 
-def _span(done: Timed) -> tuple[float, float, str]:
-    from distributed import get_worker
-
-    return done.start, done.finish, get_worker().address
+def _span(done: Timed) -> tuple[float, float]:
+    return done.start, done.finish

@@ -10,14 +10,14 @@ import numpy as np
 
 from dagsched_env.execution.dispatchers import Dispatcher, PlanOrder
 from dagsched_env.execution.jobs import TOOL, JobGraph
-from dagsched_env.execution.processes import Backend, Done, Processes
+from dagsched_env.execution.processes import Backend, Done, Processes, StartAll
 from dagsched_env.execution.situation import Situation
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.platforms import Platform
 from dagsched_env.problem.run import Run
 from dagsched_env.problem.schedule import Schedule
-from dagsched_env.problem.workflow import CORES, MEMORY
+from dagsched_env.problem.workflow import MEMORY
 from dagsched_env.schedulers.anytime import execution_order
 
 __all__ = ["Execution", "ExecutionError", "execute"]
@@ -56,7 +56,9 @@ def execute(
     """Run all jobs.
 
     Where one fails, no more are started; those that run are waited for, and ``ExecutionError`` has
-    what was done. Ctrl-C, and any error of the dispatcher, ends all that runs.
+    what was done. Ctrl-C, and any error of the dispatcher, ends all that runs. A plan of jobs that
+    use one core each is handed over to Dask as a whole; where one of them fails, the others are
+    cancelled.
 
     Args:
         graph: the jobs.
@@ -80,19 +82,12 @@ def execute(
     backend = _backend(on, client, instance)
     engine = _Engine(graph, instance, dispatcher, backend, retries, progress)
     try:
-        start_all = getattr(backend, "start_all", None)
-        if start_all and isinstance(by, Schedule) and _is_one_thread_each(graph, instance):
+        start_all = backend.whole_plans(graph, instance)
+        if start_all is not None and isinstance(by, Schedule):
             return engine.run_at_once(by, start_all)
         return engine.run()
     finally:
         backend.close()
-
-
-def _is_one_thread_each(graph: JobGraph, instance: Instance) -> bool:
-    """Whether the threads of a worker are all that limits it, so that Dask keeps the limit."""
-    cores = np.array([name == CORES for name in instance.resource_names], dtype=bool)
-    limited = (instance.demands[:, ~cores] > 0).any() or (instance.demands[:, cores] != 1).any()
-    return not limited and all(job.timeout_s is None for job in graph.jobs)
 
 
 def _backend(on: str, client: Any, instance: Instance) -> Backend:
@@ -153,7 +148,7 @@ class _Engine:
             raise DAGSchedError(f"nothing runs, and the dispatcher does not start {waiting!r}")
         return execution
 
-    def run_at_once(self, plan: Schedule, start_all: Callable[..., None]) -> Execution:
+    def run_at_once(self, plan: Schedule, start_all: StartAll) -> Execution:
         """A plan of which the backend keeps the order by itself."""
         order = execution_order(self._instance, plan).tolist()
         machine = plan.processor.tolist()
@@ -161,12 +156,15 @@ class _Engine:
         start_all(self._graph, order, machine, self._retries)
         while len(self._done) < len(order):
             for done in self._backend.wait(None):
-                if done.error is not None:
-                    message = f"job {self._graph.jobs[done.task].name!r}: {done.error}"
-                    raise ExecutionError(message, Execution(self._run(), self._results()))
-                self._done[done.task] = done
+                if done.error is None:
+                    self._done[done.task] = done
+                elif self._failure is None:  # those behind it fail with it, and are told later
+                    self._failure = f"job {self._graph.jobs[done.task].name!r}: {done.error}"
                 if self._progress is not None:
                     self._progress(len(self._done), len(order))
+            if self._failure is not None:
+                execution = Execution(self._run(), self._results())
+                raise ExecutionError(self._failure, execution)
         return Execution(self._run(), self._results())
 
     def _start(self) -> None:
@@ -221,7 +219,7 @@ class _Engine:
         }
 
     def _run(self) -> Run:
-        """What was measured; jobs that did not run have the duration that was expected."""
+        """What was measured; jobs that did not run have no times."""
         instance, n = self._instance, len(self._graph.jobs)
         start, finish = np.full(n, np.nan), np.full(n, np.nan)
         machine = np.full(n, -1, dtype=np.int64)

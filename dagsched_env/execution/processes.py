@@ -17,8 +17,9 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, NamedTuple, Protocol
 
-from dagsched_env.execution.jobs import Job
+from dagsched_env.execution.jobs import Job, JobGraph
 from dagsched_env.execution.worker import serve
+from dagsched_env.problem.instance import Instance
 
 GRACE_S = 2.0
 """A job that is to end has so long to do so by itself."""
@@ -38,8 +39,20 @@ class Done(NamedTuple):
     """The most that it used (bytes), where that is known."""
 
 
+class StartAll(Protocol):
+    """Hands over all jobs of a plan at once; ``Backend.wait`` tells when each has ended."""
+
+    def __call__(
+        self, graph: JobGraph, order: list[int], machine: list[int], retries: int
+    ) -> None: ...
+
+
 class Backend(Protocol):
     """Where jobs run."""
+
+    def whole_plans(self, graph: JobGraph, instance: Instance) -> StartAll | None:
+        """What takes over a plan as a whole, if the backend keeps its order and limits itself."""
+        ...
 
     def start(self, task: int, job: Job, inputs: Sequence[Any], machine: int) -> None:
         """Begin a job; ``inputs`` are the results of those before it."""
@@ -77,6 +90,10 @@ class Processes:
         self._calls: dict[int, _Worker] = {}
         self._idle: list[_Worker] = []
         self._failed: list[Done] = []
+
+    def whole_plans(self, graph: JobGraph, instance: Instance) -> StartAll | None:
+        """As of ``Backend``: none."""
+        return None
 
     def start(self, task: int, job: Job, inputs: Sequence[Any], machine: int) -> None:
         """As of ``Backend``."""

@@ -4,8 +4,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from dagsched_env.execution.jobs import Job
-from dagsched_env.execution.processes import Done
+from dagsched_env.execution.jobs import Job, JobGraph
+from dagsched_env.execution.processes import Done, StartAll
 from dagsched_env.execution.remote import Timed, as_function, timed
 from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
 from dagsched_env.problem.instance import Instance
@@ -61,6 +61,10 @@ class Nodes:
         self._tasks: dict[Any, int] = {}
         self._ahead = [self._clock_ahead(q) for q in range(instance.n_processors)]
         self._machine: dict[int, int] = {}
+
+    def whole_plans(self, graph: JobGraph, instance: Instance) -> StartAll | None:
+        """As of ``Backend``: none."""
+        return None
 
     def start(self, task: int, job: Job, inputs: Sequence[Any], machine: int) -> None:
         """As of ``Backend``; ``inputs`` are references."""

@@ -39,7 +39,7 @@ class Format:
 
     Args:
         title: its name in messages.
-        suffixes: of its files, lower case; more than one dot is possible. None for what a tool
+        suffixes: of its files, lower case; more than one dot is possible. Empty for what a tool
             left in its working folder.
         read: returns a measured run; an instance where the file describes its processors; else a
             workflow.

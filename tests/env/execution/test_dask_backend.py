@@ -4,6 +4,7 @@ import functools
 
 import pytest
 
+from dagsched_env import io
 from dagsched_env.execution import ExecutionError, Job, JobGraph, RankOrder, execute
 from dagsched_env.execution.dask import jobs_of, machines
 from dagsched_env.problem.errors import DAGSchedError
@@ -53,6 +54,19 @@ def test_failures_are_retried_and_named(client, tmp_path):
         assert caught.value.execution.run.ran.tolist() == [True, False]
 
 
+def test_the_job_that_failed_is_named_not_those_behind_it(client):
+    names = [f"t{i}" for i in range(6)]
+    jobs = [Job("bad", actions.fails)]
+    jobs += [
+        Job(n, actions.total, after=[before])
+        for before, n in zip(["bad", *names[:-1]], names, strict=True)
+    ]
+    graph = JobGraph(jobs)
+    instance = graph.instance(machines(client))
+    with pytest.raises(ExecutionError, match="job 'bad': no such column"):
+        execute(graph, instance, heft(instance), on="dask", client=client)
+
+
 def test_the_cluster_has_to_be_there():
     with pytest.raises(DAGSchedError, match="client is no"):
         machines(None)
@@ -70,3 +84,12 @@ def test_an_array_is_computed_by_a_plan(client):
     assert {"sum-aggregate"} < set(done.run.kinds)
     with pytest.raises(DAGSchedError, match="chunks: add a step"):
         jobs_of(x)
+
+
+def test_a_plan_of_fewer_cores_than_a_worker_has_threads_is_kept(client):
+    graph = JobGraph([Job(f"s{i}", functools.partial(actions.sleeps, 0.1)) for i in range(4)])
+    for machines_of in (io.MachineOptions(nodes=1, cores=1), io.MachineOptions(nodes=1)):
+        instance = graph.instance(machines_of)
+        run = execute(graph, instance, heft(instance), on="dask", client=client).run
+        order = run.start.argsort()
+        assert (run.finish[order][:-1] <= run.start[order][1:]).all()
