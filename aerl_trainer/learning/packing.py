@@ -195,12 +195,15 @@ def pack_instances(instances: Sequence[Instance], prefix: str = "") -> Arrays:
 
 
 def _described(instance: Instance) -> dict[str, Any]:
-    """The arguments of an instance that are stored as text: names, and with resources these."""
+    """The arguments of an instance that are stored as text: names, resources, release dates."""
     arguments = instance.arguments()
     described = {name: arguments[name] for name in NAMES}
     if instance.n_resources:
         described["resource_names"] = instance.resource_names
         for name in ("demands", "capacities"):
+            described[name] = arguments[name].tolist()
+    for name in ("release", "available_from"):
+        if name in arguments:
             described[name] = arguments[name].tolist()
     return described
 

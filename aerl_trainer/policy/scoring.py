@@ -29,6 +29,7 @@ from aerl_trainer.policy.weights import (
 from aerl_trainer.policy.workspace import PolicyWorkspace
 from dagsched_env.kernels.arrays import MAKESPAN, N_PLACED, N_READY, InstanceArrays, StateArrays
 from dagsched_env.kernels.graph.communication import communication
+from dagsched_env.kernels.graph.release import first_start, least_first_start
 from dagsched_env.kernels.graph.resources import has_resources
 from dagsched_env.kernels.jit import borrowing, embedded, inlined
 from dagsched_env.kernels.state.features import available
@@ -94,10 +95,10 @@ def begin(f: PolicyContext, w: PolicyWorkspace, s: StateArrays) -> None:
         w.load[q] = 0.0
         w.available[q] = available(s, q)
     for t in range(n):
-        w.least_known[t] = 0.0
+        w.least_known[t] = least_first_start(g, t)
         for q in range(p):
             w.placed_data[t, q] = 0.0
-            w.known[t, q] = 0.0
+            w.known[t, q] = first_start(g, t, q)
     for i in range(s.counts[N_PLACED]):
         _count_in(f, w, s, s.sequence[i], s.processor[s.sequence[i]])
     _open_from(f, w, s, 0, np.inf)
@@ -412,7 +413,7 @@ def _open(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, t: int) -> None:
     g = f.c.g
     p = g.comp.shape[1]
     for q in range(p):
-        w.arrival[q] = 0.0
+        w.arrival[q] = first_start(g, t, q)
     for e in range(g.pred_ptr[t], g.pred_ptr[t + 1]):
         u = g.pred_task[e]
         for q in range(p):

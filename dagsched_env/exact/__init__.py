@@ -93,7 +93,7 @@ def solve(
             raise DAGSchedError(f"{name} is {value!r}: give a number > 0")
     if workers is not None and workers < 1:
         raise DAGSchedError(f"workers is {workers!r}: give a whole number >= 1, or None for all")
-    _load_kernels(instance.n_resources > 0)
+    _load_kernels(instance.n_resources > 0, instance.has_release)
     deadline = time.perf_counter() + time_limit_s
     incumbent = _incumbent(instance, hint)
     bound = lower_bounds(instance).best
@@ -107,15 +107,16 @@ def solve(
     decisions, proved = search(instance, grid, incumbent, bound, limits, tell)
     best = min(incumbent, _retimed(instance, decisions), key=lambda x: x.makespan)
     lower = min(max(bound, proved), best.makespan)
-    tolerance = grid.tolerance(instance.n_tasks)
+    tolerance = grid.tolerance(instance.n_tasks, released=instance.has_release)
     return ExactResult(best, lower, best.makespan - lower <= tolerance, tolerance)
 
 
 @cache
-def _load_kernels(resources: bool) -> None:
+def _load_kernels(resources: bool, release: bool) -> None:
     """Use each kernel once, so that none has to be loaded or compiled within the limit."""
     shared: dict[str, Any] = {"demands": [[1], [1]], "capacities": [[1], [1]]} if resources else {}
-    tiny = Instance([[2.0, 3.0], [4.0, 3.0]], [(0, 1)], [5.0], **shared)
+    released = [1.0, 0.0] if release else None
+    tiny = Instance([[2.0, 3.0], [4.0, 3.0]], [(0, 1)], [5.0], release=released, **shared)
     _incumbent(tiny, None)
     lower_bounds(tiny)
 
@@ -146,11 +147,11 @@ def _retimed(instance: Instance, schedule: Schedule) -> Schedule:
 
 
 def _times(instance: Instance, horizon: float) -> Floats:
-    """All execution and transfer times that a schedule of this horizon can hold."""
+    """All execution and transfer times and release dates that this horizon can hold."""
     p = instance.n_processors
     different = ~np.eye(p, dtype=np.bool_)
     latency, inv_bandwidth = instance.latency[different], instance.inv_bandwidth[different]
     links = np.unique(np.column_stack([latency, inv_bandwidth]), axis=0)
     transfers = links[:, 0] + np.unique(instance.data)[:, None] * links[:, 1]
-    times = np.concatenate([instance.comp.ravel(), transfers.ravel()])
+    times = np.concatenate([instance.comp.ravel(), transfers.ravel(), instance.earliest.ravel()])
     return np.unique(times[times <= horizon])

@@ -30,7 +30,7 @@ class Grid(NamedTuple):
 
     exponent: int
     exact: bool
-    """All execution and transfer times are whole numbers of steps."""
+    """All execution and transfer times, and release dates, are whole numbers of steps."""
 
     def floor(self, times: Floats) -> Ints:
         """Whole steps of times that are finite and ≥ 0."""
@@ -44,16 +44,21 @@ class Grid(NamedTuple):
         """Steps back to time."""
         return math.ldexp(steps, -self.exponent)
 
-    def tolerance(self, n_tasks: int) -> float:
-        """By how much a schedule that is optimal on the grid can miss the optimum (time)."""
-        return 0.0 if self.exact else self.time(2 * n_tasks - 1)
+    def tolerance(self, n_tasks: int, *, released: bool = False) -> float:
+        """By how much a schedule that is optimal on the grid can miss the optimum (time).
+
+        Args:
+            n_tasks: of the instance.
+            released: a chain of tasks may begin with a release date, which is rounded, too.
+        """
+        return 0.0 if self.exact else self.time(2 * n_tasks - 1 + released)
 
 
 def choose_grid(times: Floats, horizon: float, *, most: int = MAX_HORIZON) -> Grid:
     """The coarsest grid on which all times are whole, else the finest that ``horizon`` allows.
 
     Args:
-        times: all execution and transfer times up to the horizon, ≥ 0.
+        times: all execution and transfer times and release dates up to the horizon, ≥ 0.
         horizon: the makespan of a schedule, > 0; times on the grid are at most twice as long.
         most: steps of the horizon, ≥ 1.
     """

@@ -200,6 +200,7 @@ def _on_grid(instance: Instance, grid: Grid, incumbent: Schedule) -> Steps:
     limit = 2.0 * grid.time(horizon + 1)
     comp = grid.floor(np.minimum(instance.comp, limit))
     head = grid.floor_bound(np.minimum(heads(instance), limit))
+    head = np.maximum(head, grid.floor(np.minimum(instance.earliest, limit)))
     tail = grid.floor_bound(np.minimum(tails(instance), limit))
     meets = head + comp + tail <= horizon
     options = [np.flatnonzero(row).tolist() for row in meets]

@@ -56,6 +56,9 @@ def with_another_processor(instance: Instance) -> Instance:
     }
     if instance.n_resources:
         changes["capacities"] = np.vstack([instance.capacities, instance.capacities[-1:]])
+    if instance.has_release:
+        changes["release"] = np.hstack([instance.earliest, instance.earliest[:, -1:]])
+        changes["available_from"] = None
     return altered(instance, **changes)
 
 

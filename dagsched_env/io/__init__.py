@@ -323,6 +323,8 @@ def _write(
         instance = with_quoted_names(instance)
     if instance.n_processors > MOST_PROCESSORS:
         raise DAGSchedError(f"more than {MOST_PROCESSORS} processors would not be read back")
+    if instance.has_release and chosen not in (FORMATS["json"], FORMATS["chrome_trace"]):
+        raise DAGSchedError(f"{chosen.title} has no place for release dates: write JSON")
     if schedule is not None:
         if chosen.schedule == "none":
             raise DAGSchedError(

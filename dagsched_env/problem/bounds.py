@@ -84,7 +84,7 @@ def heads(instance: Instance) -> Floats:
 
 def tails(instance: Instance) -> Floats:
     """``[n, p]`` lower bound on the time from the finish of task t on processor q to the end of the
-    schedule; inf where ineligible."""
+    schedule; inf where ineligible. Release dates do not count."""
     return bounds.heads(instance.backwards)
 
 

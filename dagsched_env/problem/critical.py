@@ -17,7 +17,8 @@ class Link(NamedTuple):
     task: int
     waits_for: Literal["data", "processor", "nothing"]
     """What determines its start: the data of the task before it in the chain, the processor that
-    this task occupies, or nothing. Then it starts at time 0, or later than necessary. A processor
+    this task occupies, or nothing. Then it starts at time 0, as soon as it is released or its
+    processor available, or later than necessary. A processor
     with resources is waited for where it has too little left of one: the task before it in the
     chain is one that used it."""
 
@@ -55,7 +56,7 @@ def _blocker(
 ) -> tuple[int, Literal["data", "processor", "nothing"]]:
     """The task that ``task`` waits for, or -1; ``seen`` ends cycles of tasks of duration 0."""
     start, q = schedule.start[task], schedule.processor[task]
-    if start <= slack:
+    if start <= instance.earliest[task, q] + slack:
         return -1, "nothing"
     g = instance.arrays
     for e in range(g.pred_ptr[task], g.pred_ptr[task + 1]):

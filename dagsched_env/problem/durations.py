@@ -1,11 +1,11 @@
 """Schedules under uncertainty: tasks that take longer or shorter than planned.
 
 A schedule is executed with the same processors and the same order on each of them. Only the times
-change: a task starts when its inputs have arrived and the task before it on its processor has
-finished (right shift; the semi-active schedule of those decisions). With resources, tasks start in
-the planned order on each processor, each as soon as it fits. Communication takes the times
-of the instance. The samples depend on the seed and the task alone (common random numbers), so that
-schedules are compared under the same noise.
+change: a task starts when it is released, its inputs have arrived and the task before it on its
+processor has finished (right shift; the semi-active schedule of those decisions). With resources,
+tasks start in the planned order on each processor, each as soon as it fits. Communication takes the
+times of the instance, and release dates stay. The samples depend on the seed and the task alone
+(common random numbers), so that schedules are compared under the same noise.
 """
 
 import heapq

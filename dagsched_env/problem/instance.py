@@ -31,7 +31,10 @@ JSON_FORMAT = "dagsched-instance"
 JSON_VERSION = 1
 WITH_RESOURCES = 2
 """Version of the format where there are demands and capacities."""
+WITH_RELEASE = 3
+"""Version of the format where there are release dates."""
 RESOURCES = ("demands", "capacities", "resource_names")
+RELEASE = ("release", "available_from")
 DATA_KEYS = ("data", "size", "weight")
 """Attributes of an edge that may be its amount of data; the first one that is there counts."""
 HEADROOM = 32.0
@@ -51,6 +54,9 @@ class Instance:
     duration 0 and of demand 0 need nothing and may be anywhere. A task whose demand exceeds a
     capacity is not eligible there: ``comp`` is ``inf``.
 
+    Time begins at 0. No task starts before its ``release``, and none on a processor before that is
+    ``available_from``; this holds for tasks of duration 0 and of demand 0, too.
+
     Args:
         comp: ``[n, p]`` execution time of each task on each processor, ≥ 0; ``inf`` = may not run.
         edges: ``[m, 2]`` pairs (predecessor, successor) of task indices.
@@ -67,10 +73,15 @@ class Instance:
             time.
         capacities: ``[p, k]`` how much of each resource a processor has, ≥ 0; ``inf`` = no limit.
         resource_names: k distinct names, such as ``"cores"``; default ``"R0"`` … .
+        release: ``[n]`` or ``[n, p]`` time before which a task may not start, anywhere or on each
+            processor, finite, ≥ 0; default 0. By processor it says when inputs that come from
+            outside are there, such as data of tasks that are finished.
+        available_from: ``[p]`` time before which nothing starts on a processor, finite, ≥ 0, such
+            as the end of what runs there already; default 0.
 
     Raises:
-        InvalidInstanceError: wrong shapes, NaN or negative costs, a task that no processor can
-            run, self-loops, duplicate edges, cycles, a demand that fits on no processor; the
+        InvalidInstanceError: wrong shapes, NaN or negative costs or times, a task that no processor
+            can run, self-loops, duplicate edges, cycles, a demand that fits on no processor; the
             message names the index.
     """
 
@@ -89,6 +100,8 @@ class Instance:
         demands: npt.ArrayLike | None = None,
         capacities: npt.ArrayLike | None = None,
         resource_names: Sequence[str] | None = None,
+        release: npt.ArrayLike | None = None,
+        available_from: npt.ArrayLike | None = None,
     ) -> None:
         self.comp = _check_comp(_floats("comp", comp))
         n, p = self.comp.shape
@@ -103,6 +116,8 @@ class Instance:
         self.name = name
         self.assumptions = _texts("assumptions", assumptions or ())
         self._set_resources(demands, capacities, resource_names)
+        self.release = _check_times("release", release, (n,), (n, p))
+        self.available_from = _check_times("available_from", available_from, (p,))
         self.arrays = self._build_arrays()
 
     def __setattr__(self, key: str, value: object) -> None:
@@ -130,6 +145,23 @@ class Instance:
         return int(self.demands.shape[1])
 
     @property
+    def has_release(self) -> bool:
+        """Whether ``release`` or ``available_from`` was given."""
+        return self.release is not None or self.available_from is not None
+
+    @cached_property
+    def earliest(self) -> Floats:
+        """``[n, p]`` the larger of ``release`` and ``available_from`` (time); 0 without them."""
+        if not self.has_release:
+            return _frozen(np.zeros(self.comp.shape))
+        return self.arrays.earliest
+
+    @cached_property
+    def first_start(self) -> float:
+        """The least of ``earliest`` where tasks may run: nothing can start before it (time)."""
+        return float(self.earliest[np.isfinite(self.comp)].min()) if self.has_release else 0.0
+
+    @property
     def shape(self) -> tuple[int, int, int]:
         """Numbers of tasks, processors and resources: n, p, k."""
         return self.n_tasks, self.n_processors, self.n_resources
@@ -141,7 +173,10 @@ class Instance:
 
     @cached_property
     def cp_min(self) -> float:
-        """Longest path with each task at its minimum cost and no communication (time)."""
+        """Longest path with each task at its minimum cost and no communication (time).
+
+        With release dates each task ends there as early as they allow.
+        """
         return float(bounds.critical_path_bound(self.arrays))
 
     @property
@@ -156,7 +191,7 @@ class Instance:
 
     @cached_property
     def backwards(self) -> InstanceArrays:
-        """``arrays`` of the same problem with time running backwards."""
+        """``arrays`` of the same problem with time running backwards, without release dates."""
         g = self.arrays
         return g._replace(
             succ_ptr=g.pred_ptr,
@@ -169,6 +204,7 @@ class Instance:
             topo_position=_frozen(self.n_tasks - 1 - g.topo_position),
             latency=_frozen(g.latency.T),
             inv_bandwidth=_frozen(g.inv_bandwidth.T),
+            earliest=_frozen(np.zeros_like(g.earliest)),
         )
 
     @cached_property
@@ -192,6 +228,8 @@ class Instance:
         digest = hashlib.sha256(f"{self.n_tasks},{self.n_processors},{self.n_edges}".encode())
         for array in self._numbers():
             digest.update(np.ascontiguousarray(array).tobytes())
+        if self.earliest.any():
+            digest.update(b"earliest" + self.earliest.tobytes())
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:
@@ -205,6 +243,7 @@ class Instance:
             and self.processor_names == other.processor_names
             and self.resource_names == other.resource_names
             and all(map(np.array_equal, self._numbers(), other._numbers()))
+            and np.array_equal(self.earliest, other.earliest)
         )
 
     def __hash__(self) -> int:
@@ -257,6 +296,7 @@ class Instance:
             "processor_names": self.processor_names,
             "assumptions": self.assumptions,
             **({key: getattr(self, key) for key in RESOURCES} if self.n_resources else {}),
+            **{key: getattr(self, key) for key in RELEASE if getattr(self, key) is not None},
         }
 
     @classmethod
@@ -324,7 +364,7 @@ class Instance:
     def to_networkx(self) -> "nx.DiGraph[Any]":
         """DiGraph on the task names: node attribute ``comp`` (list), edge attribute ``data``.
 
-        With resources nodes have ``demands`` (list), too.
+        With resources nodes have ``demands`` (list), too. Release dates are left out.
         """
         graph: nx.DiGraph[Any] = nx.DiGraph(name=self.name or "")
         for t, (task, costs) in enumerate(zip(self.task_names, self.comp.tolist(), strict=True)):
@@ -337,7 +377,8 @@ class Instance:
     def to_json(self) -> str:
         """Own JSON format; infinite numbers are written as null, assumptions where there are some.
 
-        Version 2 where there are resources, else version 1, which older releases read, too.
+        Version 3 where there are release dates, else 2 where there are resources, else version 1,
+        which older releases read, too.
         """
         record = {
             key: value.tolist() if isinstance(value, np.ndarray) else value
@@ -349,6 +390,7 @@ class Instance:
         if not self.assumptions:
             del record["assumptions"]
         version = WITH_RESOURCES if self.n_resources else JSON_VERSION
+        version = WITH_RELEASE if self.has_release else version
         return json.dumps({"format": JSON_FORMAT, "version": version, **record}, allow_nan=False)
 
     @classmethod
@@ -365,8 +407,8 @@ class Instance:
             raise FormatError(f"not JSON: {error}") from None
         if not isinstance(record, dict) or record.get("format") != JSON_FORMAT:
             raise FormatError(f'no instance: the top level needs "format": "{JSON_FORMAT}"')
-        if record.get("version") not in (JSON_VERSION, WITH_RESOURCES):
-            known_versions = f"{JSON_VERSION} or {WITH_RESOURCES}"
+        if record.get("version") not in (JSON_VERSION, WITH_RESOURCES, WITH_RELEASE):
+            known_versions = f"{JSON_VERSION}, {WITH_RESOURCES} or {WITH_RELEASE}"
             raise FormatError(f"version {record.get('version')!r} is not {known_versions}")
         known = {"format", "version", *inspect.signature(cls).parameters}
         for key in sorted(record.keys() - known):
@@ -396,7 +438,7 @@ class Instance:
     @classmethod
     def _from_dict(cls, record: dict[str, Any]) -> "Instance":
         optional = ("inv_bandwidth", "latency", "task_names", "processor_names", "name")
-        options = {key: record.get(key) for key in (*optional, "assumptions", *RESOURCES)}
+        options = {key: record.get(key) for key in (*optional, "assumptions", *RESOURCES, *RELEASE)}
         return cls(record["comp"], record["edges"], record["data"], **options)
 
     def _set_resources(
@@ -462,8 +504,21 @@ class Instance:
             min_comp=self.comp.min(axis=1),
             demand=self._units[0] if self.n_resources else np.zeros((n, 0), dtype=np.bool_),
             capacity=self._units[1],
+            earliest=self._fold_release(),
         )
         return InstanceArrays(*(_frozen(array) for array in arrays))
+
+    def _fold_release(self) -> Floats:
+        """``earliest`` for the kernels, which has no column where there are no release dates."""
+        n, p = self.n_tasks, self.n_processors
+        if not self.has_release:
+            return np.zeros((n, 0), dtype=np.bool_)  # type: ignore[return-value]
+        earliest = np.zeros((n, p))
+        if self.release is not None:
+            earliest += self.release.reshape(n, -1)
+        if self.available_from is not None:
+            np.maximum(earliest, self.available_from, out=earliest)
+        return earliest
 
 
 def _carried(attributes: Mapping[Any, Any], name: str | None) -> Any:
@@ -575,6 +630,23 @@ def _check_data(data: Floats, edges: Ints) -> Floats:
     return _frozen(data)
 
 
+def _check_times(
+    what: str, values: npt.ArrayLike | None, *shapes: tuple[int, ...]
+) -> Floats | None:
+    if values is None:
+        return None
+    times = _floats(what, values)
+    if times.shape not in shapes:
+        needed = " or ".join(str(list(shape)) for shape in shapes)
+        raise InvalidInstanceError(f"{what} needs shape {needed}, got {list(times.shape)}")
+    bad = ~(np.isfinite(times) & (times >= 0))
+    if bad.any():
+        index = _first(bad)
+        place = ", ".join(map(str, index))
+        raise InvalidInstanceError(f"{what}[{place}] is {times[index]}: it is finite and >= 0")
+    return _frozen(times)
+
+
 def _check_link(what: str, values: npt.ArrayLike | None, p: int, default: float) -> Floats:
     matrix = np.full((p, p), default) if values is None else _floats(what, values)
     if matrix.shape != (p, p):
@@ -616,5 +688,7 @@ def _check_magnitude(instance: Instance) -> None:
         work = instance.comp[np.isfinite(instance.comp)].sum()
         transfers = instance.data.sum() * instance.inv_bandwidth.max()
         delays = instance.n_edges * instance.latency.max()
-        if not work + transfers + delays < np.finfo(np.float64).max / HEADROOM:
+        given = [x for x in (instance.release, instance.available_from) if x is not None]
+        latest = max((x.max() for x in given), default=0.0)
+        if not work + transfers + delays + latest < np.finfo(np.float64).max / HEADROOM:
             raise InvalidInstanceError("the costs overflow when added up: choose a larger unit")

@@ -144,8 +144,9 @@ class Schedule:
 
         Raises:
             InvalidScheduleError: names the first violation: a size, an index, a time that is not
-                finite or negative, an ineligible processor, a wrong duration, two tasks at once on
-                a processor or tasks that need more of a resource than it has, or a task that starts
+                finite or negative, an ineligible processor, a wrong duration, a start before the
+                release of the task or before the processor is available, two tasks at once on a
+                processor or tasks that need more of a resource than it has, or a task that starts
                 before its data arrives.
             DAGSchedError: ``instance`` is something else.
         """
@@ -155,6 +156,7 @@ class Schedule:
             raise InvalidScheduleError(f"{self.processor.shape[0]} tasks, but the instance has {n}")
         slack = TOLERANCE * self.makespan if np.isfinite(self.makespan) else 0.0
         self._check_placements(instance, slack)
+        self._check_release(instance, slack)
         if instance.n_resources:
             self._check_loads(instance, slack)
         else:
@@ -184,6 +186,17 @@ class Schedule:
                     f"task {_task(t, instance)} takes {finish - start} on processor "
                     f"{_processor(q, instance)}, its cost there is {cost}"
                 )
+
+    def _check_release(self, instance: Instance, slack: float) -> None:
+        earliest = instance.earliest[np.arange(instance.n_tasks), self.processor]
+        early = np.flatnonzero(self.start < earliest - slack)
+        if early.size:
+            t = int(early[0])
+            raise InvalidScheduleError(
+                f"task {_task(t, instance)} starts at {self.start[t]} on processor "
+                f"{_processor(int(self.processor[t]), instance)}, it may not start there before "
+                f"{earliest[t]}"
+            )
 
     def _check_overlaps(self, instance: Instance, slack: float) -> None:
         for q in range(instance.n_processors):

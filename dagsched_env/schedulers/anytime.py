@@ -144,10 +144,10 @@ class Incumbent:
         """Decode a topological ``order[n]`` on ``processor[n]``; True if it is the best so far.
 
         The decoding is repeated in the order of execution as long as it shortens the schedule,
-        because filled gaps may make room for more tasks. With resources it is justified to both
-        sides first.
+        because filled gaps may make room for more tasks. With resources, and without release dates,
+        it is justified to both sides first.
         """
-        if self.instance.n_resources and self.insertion:
+        if self.instance.n_resources and self.insertion and not self.instance.has_release:
             order = self._justified(order, processor)
         improved = False
         while True:

@@ -263,7 +263,8 @@ def annealing(
         insertion: the best order is decoded with insertion into idle gaps; False appends only. The
             search itself appends, which suffices to reach every schedule in which no task can start
             earlier.
-        start_temperature: in units of (makespan of the first schedule / n), > 0.
+        start_temperature: in units of (makespan of the first schedule / n), > 0; the time before
+            anything can start does not count.
         end_temperature: in the same units, > 0 and at most ``start_temperature``.
         pair_share: share of the moves that take a predecessor or a successor of the task along to
             the same processor, in [0, 1].
@@ -297,7 +298,7 @@ def annealing(
     )
     chain = Chain(incumbent, rng, rules)
     cooling = Cooling(start_temperature, end_temperature)
-    unit = incumbent.makespan / instance.n_tasks
+    unit = (incumbent.makespan - instance.first_start) / instance.n_tasks
     while incumbent.running:
         chain.advance(unit * cooling.at(budget.progress))
     chain.hand_over()

@@ -132,23 +132,25 @@ def load_for(instance: Instance, budget_s: float | None) -> None:
     """Load what a solve with this budget may use, so that it is not charged for it."""
     if budget_s is not None:
         check_positive("budget_s", budget_s)
-    load_kernels(resources=instance.n_resources > 0)
+    load_kernels(resources=instance.n_resources > 0, release=instance.has_release)
     if budget_s is not None and may_prove(instance, budget_s):
         load_cp_sat()
 
 
 @cache
-def load_kernels(*, resources: bool = False) -> None:
+def load_kernels(*, resources: bool = False, release: bool = False) -> None:
     """Solve a tiny problem, so that no kernel has to be loaded or compiled within a budget.
 
     Args:
         resources: load those for problems with resources.
+        release: load those for problems with release dates.
     """
     shared: dict[str, Any] = (
         {"demands": [[1], [2], [1]], "capacities": [[2], [2]]} if resources else {}
     )
     comp, edges, data = [[2.0, 3.0], [4.0, 3.0], [1.0, 2.0]], [(0, 1), (0, 2)], [5.0, 1.0]
-    best = Best(Instance(comp, edges, data, **shared))
+    released = [0.0, 1.0, 0.0] if release else None
+    best = Best(Instance(comp, edges, data, release=released, **shared))
     run_list_schedulers(best)
     lower_bounds(best.instance)
     race_in_threads(best, [generator(0)], None, LOADING_MOVES)

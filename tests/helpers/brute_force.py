@@ -40,7 +40,8 @@ def optimum(instance: Instance) -> float:
             for q in range(p):
                 if comp[t][q] == math.inf:
                     continue
-                start = max([free[q], *(arrival(u, data, q) for u, data in inputs[t])])
+                begin = max(free[q], instance.earliest[t, q])
+                start = max([begin, *(arrival(u, data, q) for u, data in inputs[t])])
                 where[t], finish[t] = q, start + comp[t][q]
                 extend([*free[:q], finish[t], *free[q + 1 :]], max(makespan, finish[t]))
                 del where[t], finish[t]

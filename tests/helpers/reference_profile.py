@@ -47,8 +47,8 @@ def earliest_start(
 
 
 def arrival(instance: Instance, placed: Placed, task: int, q: int) -> float:
-    """When the data of all predecessors is on a processor."""
-    latest = 0.0
+    """When a task is released and the data of all predecessors is on a processor."""
+    latest = float(instance.earliest[task, q])
     for (u, v), amount in zip(instance.edges.tolist(), instance.data.tolist(), strict=True):
         if v == task:
             a, _, finish = placed[u]

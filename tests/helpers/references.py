@@ -87,7 +87,7 @@ def critical_path(instance: Instance) -> float:
     @cache
     def finish(i: int) -> float:
         start = max((finish(j) for j in predecessors(instance, i)), default=0.0)
-        return float(start + instance.comp[i].min())
+        return float((np.maximum(start, instance.earliest[i]) + instance.comp[i]).min())
 
     return max(finish(i) for i in range(instance.n_tasks))
 
@@ -138,7 +138,7 @@ class Partial:
         ]
 
     def arrival(self, task: int, q: int) -> float:
-        times = [0.0]
+        times = [float(self.instance.earliest[task, q])]
         for (u, v), data in zip(
             self.instance.edges.tolist(), self.instance.data.tolist(), strict=True
         ):
@@ -208,7 +208,7 @@ def violation(instance: Instance, schedule: Schedule) -> float:
     worst = [0.0]
     for t in range(n):
         cost = instance.comp[t, schedule.processor[t]]
-        worst.append(-schedule.start[t])
+        worst.append(instance.earliest[t, schedule.processor[t]] - schedule.start[t])
         worst.append(abs(schedule.finish[t] - schedule.start[t] - cost))
         worst.extend(
             min(

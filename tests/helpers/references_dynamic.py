@@ -179,7 +179,7 @@ def olb(instance: Instance, *, insertion: bool = False) -> Partial:
     partial = Partial(instance, insertion=insertion)
     for task in instance.topological_order.tolist():
         done = {
-            q: max((finish for _, finish in partial.busy(q)), default=0.0)
+            q: max([instance.earliest[task, q], *(finish for _, finish in partial.busy(q))])
             for q in eligible(instance, task)
         }
         partial.place(task, lowest(done))

@@ -73,3 +73,18 @@ def sharing_instances(draw: st.DrawFn, max_tasks: int = 8, max_processors: int =
     comp[:, roomy[0]] = np.where(np.isinf(comp[:, roomy[0]]), 1.0, comp[:, roomy[0]])
     arguments = instance.arguments() | {"comp": comp}
     return Instance(**arguments, demands=demands, capacities=capacities)
+
+
+@st.composite
+def released(draw: st.DrawFn, problems: st.SearchStrategy[Instance]) -> Instance:
+    """A problem with release dates: of tasks, by processor or not, or of processors, or both."""
+    instance = draw(problems)
+    n, p = instance.comp.shape
+    times = draw(st.sampled_from([whole_costs, real_costs]))
+    shapes = draw(st.sampled_from([("n", ""), ("np", ""), ("", "p"), ("n", "p"), ("np", "p")]))
+    given = {}
+    for name, shape in zip(("release", "available_from"), shapes, strict=True):
+        if shape:
+            sizes = tuple({"n": n, "p": p}[axis] for axis in shape)
+            given[name] = draw(hnp.arrays(np.float64, sizes, elements=times))
+    return Instance(**instance.arguments() | given)

@@ -14,6 +14,7 @@ from gymnasium import spaces
 
 from dagsched_env.environment.observation import FEATURES, FlatObservation, GraphObservation, layout
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
+from dagsched_env.kernels.graph.release import has_release
 from dagsched_env.kernels.state.batch import Frames, PackedArrays
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
@@ -115,11 +116,7 @@ class PackedInstances:
             frames=blocks.allocate(rows),
             legal=np.zeros((rows, padding.tasks, padding.processors), dtype=np.bool_),
         )
-        # Read-only as those of an instance: numba compiles a kernel again for arrays that are not.
-        views: list[npt.NDArray[Any]] = [array.view() for array in self._packed.problems]
-        for view in views:
-            view.flags.writeable = False
-        self.arrays = self._packed._replace(problems=InstanceArrays(*views))
+        self.arrays = _read_only(self._packed)
         self.instances: list[Instance | None] = [None] * rows
         self.sequential_time = np.ones(rows, dtype=np.float64)
         """``[R]`` time of all tasks on the best single processor, as in ``Schedule.speedup``."""
@@ -140,6 +137,13 @@ class PackedInstances:
         """Store a problem, which must fit the padding, in a row."""
         if self.instances[row] is instance:
             return
+        if instance.has_release and not has_release(self._packed.problems):
+            n, p = self._packed.problems.comp.shape[1:]
+            earliest = np.zeros((len(self.instances), n, p))
+            problems = self._packed.problems._replace(earliest=earliest)
+            self._packed = self._packed._replace(problems=problems)
+            self.arrays = _read_only(self._packed)
+        self._packed.problems.earliest[row] = 0.0
         for block, array in zip(self._packed.problems, instance.arrays, strict=True):
             place: tuple[int | slice, ...] = (row, *map(slice, array.shape))
             block[place] = array
@@ -153,6 +157,15 @@ class PackedInstances:
         self.sequential_time[row] = OF_LENGTH_1.speedup(instance)
         self.baseline_makespan[row] = heft(instance, insertion=self._insertion).makespan
         self.instances[row] = instance
+
+
+def _read_only(packed: PackedArrays) -> PackedArrays:
+    """The same with problems as those of an instance: numba compiles a kernel again for arrays that
+    may be written."""
+    views: list[npt.NDArray[Any]] = [array.view() for array in packed.problems]
+    for view in views:
+        view.flags.writeable = False
+    return packed._replace(problems=InstanceArrays(*views))
 
 
 def _places(parts: dict[str, spaces.Space[Any]], dtype: type[np.generic]) -> dict[str, slice]:
@@ -192,4 +205,5 @@ def _allocate_problems(rows: int, padding: Padding) -> InstanceArrays:
         min_comp=floats(n),
         demand=ints(n, k) if k else np.zeros((rows, n, 0), dtype=np.bool_),
         capacity=ints(p, k),
+        earliest=np.zeros((rows, n, 0), dtype=np.bool_),  # until an instance has release dates
     )

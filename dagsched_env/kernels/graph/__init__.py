@@ -3,7 +3,8 @@
 In reading order:
 
 - ``csr``: compressed sparse rows, topological order, depths;
-- ``communication``: the time that a transfer of data takes, and when all inputs are there;
+- ``release``: the first moments from which tasks may start, where there are release dates;
+- ``communication``: the time that a transfer of data takes, and when a task may start;
 - ``resources``: whether tasks share processors, which the compiler knows from types;
 - ``eligibility``: the eligible processors of each task, by cost;
 - ``ranks``: rank_u, rank_d, and the order that a rank gives;

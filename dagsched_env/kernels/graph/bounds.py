@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.graph.communication import communication
+from dagsched_env.kernels.graph.release import first_start, has_release
 from dagsched_env.kernels.graph.resources import has_resources
-from dagsched_env.kernels.jit import borrowing, kernel
+from dagsched_env.kernels.jit import borrowing, embedded, kernel
 
 MAX_THRESHOLDS = 64
 """Largest number of heads that ``widest_window`` tries, which keeps it linear in n."""
@@ -25,7 +26,10 @@ FEW_KEYS = 32
 
 @kernel
 def critical_path_bound(g: InstanceArrays) -> float:
-    """CP_MIN: longest path with every task at its minimum cost and no communication."""
+    """CP_MIN: longest path with every task at its minimum cost and no communication.
+
+    With release dates, at the least finish that they allow.
+    """
     n = g.topo.shape[0]
     finish = g.min_comp.copy()
     longest = 0.0
@@ -34,9 +38,24 @@ def critical_path_bound(g: InstanceArrays) -> float:
         arrival = 0.0
         for e in range(g.pred_ptr[t], g.pred_ptr[t + 1]):
             arrival = max(arrival, finish[g.pred_task[e]])
-        finish[t] = arrival + g.min_comp[t]
+        finish[t] = least_finish(g, t, arrival)
         longest = max(longest, finish[t])
     return longest
+
+
+@embedded
+def least_finish(g: InstanceArrays, t: int, ready: float) -> float:
+    """The least finish of a task over its processors, if its inputs are on all of them (time).
+
+    Args:
+        ready: since when they are there (time).
+    """
+    if not has_release(g):
+        return ready + g.min_comp[t]  # type: ignore[no-any-return]
+    least = np.inf
+    for q in range(g.comp.shape[1]):
+        least = min(least, max(ready, first_start(g, t, q)) + g.comp[t, q])
+    return least
 
 
 @kernel
@@ -105,7 +124,8 @@ def heads(g: InstanceArrays) -> Floats:
                             comm = communication(g, g.pred_data[e], a, q)
                             arrival = min(arrival, head[u, a] + g.comp[u, a] + comm)
                 remote[e - first] = arrival
-            head[t, q] = _earliest_join(release, cost, remote, has_resources(g))
+            join = _earliest_join(release, cost, remote, has_resources(g))
+            head[t, q] = max(join, first_start(g, t, q))
             finish = head[t, q] + g.comp[t, q]
             if finish < earliest[t]:
                 earliest[t], second[t], fastest[t] = finish, earliest[t], q

@@ -1,6 +1,7 @@
 """The time that a transfer of data between two processors takes."""
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
+from dagsched_env.kernels.graph.release import first_start
 from dagsched_env.kernels.jit import borrowing
 
 
@@ -20,14 +21,14 @@ def communication(g: InstanceArrays, data: float, source: int, target: int) -> f
 
 @borrowing
 def arrival_time(g: InstanceArrays, processor: Ints, finish: Floats, task: int, q: int) -> float:
-    """When all inputs of a task are on a processor (time); 0 for a task without predecessors.
+    """When a task may start on a processor by its inputs and its release (time).
 
     Args:
         processor: ``[n]`` processors of the predecessors.
         finish: ``[n]`` finish times of the predecessors.
         q: the processor that needs the inputs.
     """
-    arrival = 0.0
+    arrival = first_start(g, task, q)
     for e in range(g.pred_ptr[task], g.pred_ptr[task + 1]):
         u = g.pred_task[e]
         arrival = max(arrival, finish[u] + communication(g, g.pred_data[e], processor[u], q))

@@ -10,6 +10,7 @@ import numpy as np
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.graph.ranks import RANK_TOLERANCE, order_by_rank, upward_rank
+from dagsched_env.kernels.graph.release import least_first_start
 from dagsched_env.kernels.jit import borrowing, kernel
 
 NONE = -1
@@ -21,7 +22,7 @@ class Clustering(NamedTuple):
     of: Ints  # [n] the cluster of an examined task, else NONE
     size: Ints  # [n] tasks in each cluster
     end: Floats  # [n] finish time of the last task of each cluster
-    tlevel: Floats  # [n] start of an examined task; of others, arrival of the known data
+    tlevel: Floats  # [n] start of an examined task; of others, release or arrival of known data
     blevel: Floats  # [n] longest path to an exit, communication included
     missing: Ints  # [n] predecessors not yet examined
 
@@ -35,11 +36,14 @@ def dominant_sequence_clusters(g: InstanceArrays) -> Ints:
     Returns the cluster of each task, ``[n]``, numbered by a task in it.
     """
     n = g.comp.shape[0]
+    released = np.zeros(n)
+    for t in range(n):
+        released[t] = least_first_start(g, t)
     c = Clustering(
         np.full(n, NONE, dtype=np.int64),
         np.zeros(n, dtype=np.int64),
         np.zeros(n),
-        np.zeros(n),
+        released,
         upward_rank(g, g.mean_comp, True),
         g.pred_ptr[1:] - g.pred_ptr[:-1],
     )
@@ -176,7 +180,7 @@ def _start_behind(
         if c.of[u] != home:
             end = max(end, _arrival(g, c, u, task))
             break
-    return end  # type: ignore[no-any-return]
+    return max(end, least_first_start(g, task))  # type: ignore[no-any-return]
 
 
 @borrowing
@@ -198,7 +202,7 @@ def _keeps_reducible(g: InstanceArrays, c: Clustering, rival: int, home: int, en
     parents = _by_arrival(g, c, rival)
     if c.of[parents[0]] != home:
         return True
-    others = 0.0
+    others = least_first_start(g, rival)
     for u in parents:
         if c.of[u] != home:
             others = max(others, _arrival(g, c, u, rival))

@@ -4,6 +4,7 @@ import numpy as np
 
 from dagsched_env.kernels.arrays import UNSCHEDULED, Floats, InstanceArrays, Placements
 from dagsched_env.kernels.graph.ranks import RANK_TOLERANCE
+from dagsched_env.kernels.graph.release import first_start
 from dagsched_env.kernels.jit import borrowing, kernel
 from dagsched_env.kernels.state.timeline import earliest_slot, occupy
 
@@ -42,14 +43,15 @@ def clear_placements(s: Placements) -> None:
 
 @borrowing
 def arrival_times(g: InstanceArrays, s: Placements, task: int, out: Floats) -> None:
-    """When the inputs of a task can be on each processor.
+    """When a task is released and its inputs can be there, on each processor.
 
     Args:
         s: the placements so far.
         task: a task; only its placed predecessors count.
         out: ``[p]`` receives the times.
     """
-    out[:] = 0.0
+    for q in range(out.shape[0]):
+        out[q] = first_start(g, task, q)
     for e in range(g.pred_ptr[task], g.pred_ptr[task + 1]):
         u = g.pred_task[e]
         source = s.processor[u]

@@ -10,6 +10,7 @@ import numpy as np
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints, Placements
 from dagsched_env.kernels.graph.ranks import RANK_TOLERANCE
+from dagsched_env.kernels.graph.release import first_start
 from dagsched_env.kernels.jit import borrowing, embedded, kernel
 from dagsched_env.kernels.lists.placements import arrival_times, empty_placements, put
 from dagsched_env.kernels.state.timeline import earliest_slot
@@ -181,8 +182,8 @@ def schedule_on_first_free(
 ) -> tuple[Ints, Floats, Floats]:
     """Tasks in a given order, each on the eligible processor that is free first.
 
-    With resources: that can hold the task first, behind the starts of those before. Ties: lowest
-    index.
+    With resources: that can hold the task first, behind the starts of those before. A task is not
+    held before its release. Ties: lowest index.
 
     Args:
         order: ``[n]`` a topological order.
@@ -199,7 +200,7 @@ def schedule_on_first_free(
         for q in range(p):
             if g.comp[t, q] == np.inf:
                 continue
-            _, done = earliest_slot(g, s, t, q, 0.0, g.comp[t, q], False)
+            _, done = earliest_slot(g, s, t, q, first_start(g, t, q), g.comp[t, q], False)
             if done < least - RANK_TOLERANCE * done:
                 best, least = q, done
         arrival_times(g, s, t, arrival)
@@ -209,7 +210,7 @@ def schedule_on_first_free(
 
 @kernel
 def _sources(g: InstanceArrays) -> ReadySet:
-    """The ready tasks of an empty schedule; all of them start at 0."""
+    """The ready tasks of an empty schedule; all of them start as they are released."""
     n = g.comp.shape[0]
     missing = g.pred_ptr[1:] - g.pred_ptr[:-1]
     ready = ReadySet(
@@ -218,6 +219,8 @@ def _sources(g: InstanceArrays) -> ReadySet:
     for t in range(n):
         if missing[t] == 0:
             _add(ready, t)
+            for q in range(g.comp.shape[1]):
+                ready.start[t, q] = first_start(g, t, q)
     return ready
 
 

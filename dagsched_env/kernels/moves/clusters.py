@@ -14,6 +14,7 @@ import numpy as np
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.graph.communication import communication
+from dagsched_env.kernels.graph.release import first_start
 from dagsched_env.kernels.jit import borrowing
 from dagsched_env.kernels.moves.solution import (
     Solution,
@@ -122,7 +123,7 @@ def longest_through(
         origin = home if s.stale[k] else q
         if w.last[origin] < 0:
             w.free[origin] = s.finish[s.before[t]]
-        start = w.free[q]
+        start = max(w.free[q], first_start(g, t, q))
         for e in range(g.pred_ptr[t], g.pred_ptr[t + 1]):
             u = g.pred_task[e]
             ready = w.finish[u] if s.position[u] >= first else s.finish[u]

@@ -14,6 +14,7 @@ import numpy as np
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.graph.communication import communication
+from dagsched_env.kernels.graph.release import first_start
 from dagsched_env.kernels.jit import borrowing
 from dagsched_env.kernels.moves.solution import (
     Solution,
@@ -119,7 +120,8 @@ def pair_surroundings(g: InstanceArrays, s: Solution, u: int, t: int, q: int) ->
         inputs and its tail over its edges (time).
     """
     first, last = -1, s.order.shape[0] - 1
-    arrival_u, tail_u, arrival_t, tail_t = 0.0, 0.0, 0.0, 0.0
+    arrival_u, arrival_t = first_start(g, u, q), first_start(g, t, q)
+    tail_u, tail_t = 0.0, 0.0
     for e in range(g.pred_ptr[u], g.pred_ptr[u + 1]):
         v = g.pred_task[e]
         first = max(first, s.position[v])

@@ -21,6 +21,7 @@ import numpy as np
 
 from dagsched_env.kernels.arrays import InstanceArrays
 from dagsched_env.kernels.graph.communication import communication
+from dagsched_env.kernels.graph.release import first_start
 from dagsched_env.kernels.jit import borrowing
 from dagsched_env.kernels.moves.solution import (
     Solution,
@@ -36,7 +37,7 @@ from dagsched_env.kernels.moves.solution import (
 
 @borrowing
 def surroundings(g: InstanceArrays, s: Solution, t: int, q: int) -> tuple[int, int, float, float]:
-    """What the edges of ``t`` would allow on processor ``q``.
+    """What the edges and the release of ``t`` would allow on processor ``q``.
 
     Args:
         q: a processor; eligible or not.
@@ -46,7 +47,7 @@ def surroundings(g: InstanceArrays, s: Solution, t: int, q: int) -> tuple[int, i
         inputs (time), and its tail over its edges (time).
     """
     first, last = 0, s.order.shape[0] - 1
-    arrival, tail = 0.0, 0.0
+    arrival, tail = first_start(g, t, q), 0.0
     for e in range(g.pred_ptr[t], g.pred_ptr[t + 1]):
         u = g.pred_task[e]
         first = max(first, s.position[u] + 1)

@@ -4,7 +4,7 @@ The schedule is a graph: the edges of the problem, and an arc from each task to 
 processor. A task starts at the length of the longest path to it, and the makespan is the length of
 the longest path of all. Each task has
 
-- an *arrival*: when the data of all its predecessors is on its processor;
+- an *arrival*: when it is released and the data of all its predecessors is on its processor;
 - a *head*, its start: the later of the arrival and the finish of the task before it on its
   processor;
 - a *finish*: head + cost;

@@ -11,6 +11,7 @@ import numpy as np
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints, Placements
 from dagsched_env.kernels.graph.eligibility import Eligibility
+from dagsched_env.kernels.graph.release import has_release
 from dagsched_env.kernels.graph.resources import has_resources
 from dagsched_env.kernels.jit import borrowing, kernel
 from dagsched_env.kernels.schedules.decoding import decode_into, justify
@@ -48,9 +49,9 @@ def breed(
     """Make children and replace mothers by them.
 
     The individuals from ``first`` on, cyclically, are the mothers; a tournament selects the father.
-    With resources a child is justified to both sides. A child replaces its mother unless its
-    makespan is longer, so the population keeps its variety
-    (Mahfoud 1995, "Niching methods for genetic algorithms": deterministic crowding).
+    With resources, and without release dates, a child is justified to both sides. A child replaces
+    its mother unless its makespan is longer, so the population keeps its variety (Mahfoud 1995,
+    "Niching methods for genetic algorithms": deterministic crowding).
 
     Args:
         back: the problem with time running backwards.
@@ -74,7 +75,7 @@ def breed(
             if u[at] < MUTATION_RATE:
                 mutate(g, c, order, processor, u[at + 1 : at + 4])
         makespan = decode_into(g, scratch, order, processor, insertion)
-        if has_resources(g) and insertion:
+        if has_resources(g) and insertion and not has_release(g):
             makespan = justify(g, back, scratch, order, processor)
         if makespan <= population.makespan[mother]:
             population.order[mother] = order

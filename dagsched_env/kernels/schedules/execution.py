@@ -4,6 +4,7 @@ import numpy as np
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.graph.communication import communication
+from dagsched_env.kernels.graph.release import first_start
 from dagsched_env.kernels.jit import kernel
 
 
@@ -11,8 +12,8 @@ from dagsched_env.kernels.jit import kernel
 def execute(g: InstanceArrays, sequence: Ints, processor: Ints, factors: Floats) -> Floats:
     """Makespans of k executions of a schedule.
 
-    Every task starts as soon as its inputs have arrived and the tasks before it on the same
-    processor have finished.
+    Every task starts as soon as it is released, its inputs have arrived and the tasks before it on
+    the same processor have finished.
 
     Args:
         g: the problem.
@@ -31,7 +32,7 @@ def execute(g: InstanceArrays, sequence: Ints, processor: Ints, factors: Floats)
         free[:] = 0.0
         for t in sequence:
             q = processor[t]
-            start = free[q]
+            start = max(free[q], first_start(g, t, q))
             for e in range(g.pred_ptr[t], g.pred_ptr[t + 1]):
                 u = g.pred_task[e]
                 start = max(start, finish[u] + communication(g, g.pred_data[e], processor[u], q))

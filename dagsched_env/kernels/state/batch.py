@@ -150,6 +150,7 @@ def _problem(packed: PackedArrays, row: int) -> InstanceArrays:
         min_comp=a.min_comp[row, :n],
         demand=a.demand[row, :n],
         capacity=a.capacity[row],
+        earliest=a.earliest[row, :n],
     )
 
 

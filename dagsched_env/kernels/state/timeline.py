@@ -2,19 +2,20 @@
 
 from dagsched_env.kernels.arrays import InstanceArrays, Placements, StateArrays
 from dagsched_env.kernels.graph.communication import communication
+from dagsched_env.kernels.graph.release import first_start
 from dagsched_env.kernels.graph.resources import has_resources
 from dagsched_env.kernels.jit import borrowing, embedded
 
 
 @embedded
 def data_ready_time(g: InstanceArrays, s: StateArrays, task: int, q: int) -> float:
-    """Time at which all inputs of a task are on a processor.
+    """Time at which a task is released on a processor and all its inputs are there.
 
     Args:
         task: a task whose predecessors are all scheduled.
         q: a processor.
     """
-    ready = 0.0
+    ready = first_start(g, task, q)
     for e in range(g.pred_ptr[task], g.pred_ptr[task + 1]):
         u = g.pred_task[e]
         arrival = s.finish[u] + communication(g, g.pred_data[e], s.processor[u], q)

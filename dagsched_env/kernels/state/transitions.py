@@ -11,7 +11,9 @@ from dagsched_env.kernels.arrays import (
     InstanceArrays,
     StateArrays,
 )
+from dagsched_env.kernels.graph.bounds import least_finish
 from dagsched_env.kernels.graph.communication import communication
+from dagsched_env.kernels.graph.release import first_start
 from dagsched_env.kernels.graph.resources import has_resources
 from dagsched_env.kernels.jit import borrowing, embedded
 from dagsched_env.kernels.state.timeline import data_ready_time, earliest_slot, occupy, vacate
@@ -168,12 +170,12 @@ def _task_bound(g: InstanceArrays, s: StateArrays, t: int) -> float:
         else:
             pays = True
     if not pays:
-        return earliest + g.min_comp[t]  # type: ignore[no-any-return]
+        return least_finish(g, t, earliest)
     best = np.inf
     for q in range(g.comp.shape[1]):
         if g.comp[t, q] == np.inf:
             continue
-        arrival = earliest
+        arrival = max(earliest, first_start(g, t, q))
         for e in range(g.pred_ptr[t], g.pred_ptr[t + 1]):
             u = g.pred_task[e]
             if s.processor[u] != UNSCHEDULED:

@@ -43,7 +43,7 @@ from dagsched_env.schedulers import heft
 from helpers import references
 from helpers.policies import some_weights
 from helpers.small_runs import problem
-from helpers.strategies import instances, sharing_instances
+from helpers.strategies import instances, released, sharing_instances
 
 
 @given(instances(max_tasks=8, max_processors=3), st.integers(0, 2**32 - 1))
@@ -65,6 +65,16 @@ def test_the_caches_of_tasks_without_duration(seed: int) -> None:
 @given(sharing_instances(max_tasks=9, max_processors=2), st.integers(0, 2**32 - 1))
 def test_the_caches_of_tasks_that_share_processors(instance: Instance, seed: int) -> None:
     check_caches(instance, np.random.default_rng(seed))
+
+
+@settings(max_examples=25)
+@given(
+    released(st.one_of(instances(max_tasks=9), sharing_instances(max_tasks=9, max_processors=2))),
+    st.integers(0, 2**32 - 1),
+)
+def test_the_caches_of_released_tasks(instance: Instance, seed: int) -> None:
+    check_caches(instance, np.random.default_rng(seed))
+    FastPolicy().schedule(instance).validate(instance)
 
 
 def test_the_short_list_holds_all_processors_of_a_task() -> None:
