@@ -148,8 +148,8 @@ class _Track:
             lists=False,
         )
         self._patience = IN_VAIN_SHARING if best.instance.n_resources else IN_VAIN
-        start = best.instance.first_start
-        self._unit = (self._incumbent.makespan - start) / best.instance.n_tasks
+        waiting = best.instance.first_start
+        self._unit = (self._incumbent.makespan - waiting) / best.instance.n_tasks
 
     @property
     def open(self) -> bool:

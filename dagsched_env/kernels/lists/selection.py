@@ -10,7 +10,7 @@ import numpy as np
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints, Placements
 from dagsched_env.kernels.graph.ranks import RANK_TOLERANCE
-from dagsched_env.kernels.graph.release import first_start
+from dagsched_env.kernels.graph.release import first_start, has_release
 from dagsched_env.kernels.jit import borrowing, embedded, kernel
 from dagsched_env.kernels.lists.placements import arrival_times, empty_placements, put
 from dagsched_env.kernels.state.timeline import earliest_slot
@@ -219,8 +219,9 @@ def _sources(g: InstanceArrays) -> ReadySet:
     for t in range(n):
         if missing[t] == 0:
             _add(ready, t)
-            for q in range(g.comp.shape[1]):
-                ready.start[t, q] = first_start(g, t, q)
+            if has_release(g):
+                for q in range(g.comp.shape[1]):
+                    ready.start[t, q] = first_start(g, t, q)
     return ready
 
 
