@@ -32,10 +32,11 @@ from pathlib import Path
 import numpy as np
 
 from dagsched_env import io
-from dagsched_env.execution import Fifo, Job, JobGraph, execute
+from dagsched_env.execution import Job, JobGraph, execute
 from dagsched_env.execution.dask import jobs_of, machines
 from dagsched_env.history import History
 from dagsched_env.io.ninja_order import in_order
+from dagsched_env.online import Fifo
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.platforms import Platform
 from dagsched_env.problem.schedule import Schedule

@@ -1,6 +1,7 @@
 """Static scheduling of task DAGs with communication costs on unrelated processors.
 
-Importing this package registers the Gymnasium environment ``DAGSched-v0``:
+Importing this package registers the Gymnasium environments ``DAGSched-v0``, which plans, and
+``DAGSchedOnline-v0``, which decides while a run goes on:
 
     import gymnasium
     import dagsched_env
@@ -20,7 +21,8 @@ attributes of this package that are loaded on first use:
 - ``history``: durations that were measured;
 - ``io``, ``pictures``: file formats; charts;
 - ``suites``, ``sources``: frozen instances; problems by text, SPECs;
-- ``environment``: ``DAGSched-v0``, one of it or thousands;
+- ``online``: runs that go on by events, and dispatchers;
+- ``environment``: ``DAGSched-v0`` and ``DAGSchedOnline-v0``, one of it or thousands;
 - ``exact``: proved optima, by CP-SAT;
 - ``solver``: all of the above for one short schedule;
 - ``comparison``: schedulers against each other;
@@ -108,6 +110,11 @@ def _register() -> None:
             id="DAGSched-v0",
             entry_point="dagsched_env.environment.window:make",
             vector_entry_point="dagsched_env.environment.vector:DAGSchedVectorEnv",
+        )
+        gymnasium.register(
+            id="DAGSchedOnline-v0",
+            entry_point="dagsched_env.environment.online.env:DAGSchedOnlineEnv",
+            vector_entry_point="dagsched_env.environment.online.vector:DAGSchedOnlineVectorEnv",
         )
 
 

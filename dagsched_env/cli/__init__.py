@@ -13,6 +13,8 @@ In reading order:
 - ``inspection``: ``dagsched info`` and ``dagsched verify``;
 - ``scheduling``: ``dagsched schedule`` and ``dagsched plot``;
 - ``comparison``: ``dagsched compare``;
+- ``dispatchers``: the dispatchers that a command line can name;
+- ``simulation``: ``dagsched simulate``;
 - ``runs``: ``dagsched import``, ``explain``, ``order`` and ``history``;
 - ``files``: ``dagsched generate`` and ``dagsched convert``;
 - ``compilation``: ``dagsched warm-up``, and the line that says that a command compiles.
@@ -24,7 +26,15 @@ import sys
 from collections.abc import Sequence
 
 from dagsched_env import __version__
-from dagsched_env.cli import comparison, compilation, files, inspection, runs, scheduling
+from dagsched_env.cli import (
+    comparison,
+    compilation,
+    files,
+    inspection,
+    runs,
+    scheduling,
+    simulation,
+)
 from dagsched_env.cli.compilation import announced_compilation
 from dagsched_env.cli.terminal import leave_unread, print_any_text
 from dagsched_env.kernels.interrupts import EXIT_INTERRUPTED, interrupts
@@ -45,6 +55,7 @@ EXAMPLES = """examples:
   dagsched compare --suite heldout --schedulers heft --checkpoint runs/first
   dagsched generate cholesky tiles=6 --processors 8 --ccr 2 --seed 7 --out instance.json
   dagsched convert instance.json instance.dot
+  dagsched simulate family:cholesky?tiles=8 --noise lognormal?cv=0.3
   dagsched explain workflow/ --html why.html
   dagsched warm-up
 
@@ -94,6 +105,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"dagsched {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for module in (inspection, scheduling, comparison, runs, files, compilation):
+    for module in (inspection, scheduling, comparison, simulation, runs, files, compilation):
         module.add_commands(commands)
     return parser

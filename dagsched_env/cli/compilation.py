@@ -14,12 +14,14 @@ from numba.core import event
 
 from dagsched_env.cli.arguments import Commands, add_command
 from dagsched_env.environment.env import DAGSchedEnv
+from dagsched_env.environment.online.env import DAGSchedOnlineEnv
 from dagsched_env.environment.vector import DAGSchedVectorEnv
 from dagsched_env.generators import TopcuogluGenerator
+from dagsched_env.online import Fifo, ListOrder, Outage, Replanning, World, simulate
 from dagsched_env.problem.bounds import lower_bounds
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.platforms.altered import altered
-from dagsched_env.schedulers import SCHEDULERS, SEARCHERS
+from dagsched_env.schedulers import SCHEDULERS, SEARCHERS, heft
 from dagsched_env.solver import load_kernels
 
 Step = Callable[[], None]
@@ -129,8 +131,29 @@ def _call_environments(instance: Instance) -> None:
         environment.step(info["action_mask"].argmax(axis=-1))
 
 
+def call_runs() -> None:
+    """Runs that go on by events."""
+    _call_runs(_problem())
+
+
+def call_runs_sharing() -> None:
+    """The same with resources."""
+    _call_runs(_sharing())
+
+
+def _call_runs(instance: Instance) -> None:
+    world = World(instance, outages=[Outage(0, 0.5, 1.0)], forgets=True)
+    for dispatcher in (Fifo(), ListOrder(instance), Replanning(lambda left, _: heft(left))):
+        simulate(world, dispatcher)
+    environment = DAGSchedOnlineEnv(instance, objective="slowdown")
+    _, info = environment.reset(seed=0)
+    environment.step(int(info["action_mask"].argmax()))
+
+
 STEPS = (
     call_environments,
+    call_runs,
+    call_runs_sharing,
     call_schedulers,
     call_searchers,
     call_environments_sharing,

@@ -20,6 +20,7 @@ __all__ = [
     "Progress",
     "Row",
     "Scheduler",
+    "align",
     "compare",
     "count_wins",
     "format_pairwise",
@@ -248,7 +249,7 @@ def format_table(rows: Sequence[Row], reference: str = "heft") -> str:
         )
     cells = [[title for title, _ in columns]]
     cells += [[text(row) for _, text in columns] for row in rows]
-    return _align(cells)
+    return align(cells)
 
 
 def format_pairwise(makespans: Mapping[str, Sequence[float]]) -> str:
@@ -259,7 +260,7 @@ def format_pairwise(makespans: Mapping[str, Sequence[float]]) -> str:
         counts = ["/".join(map(str, count_wins(makespans[name], makespans[x]))) for x in names]
         counts[names.index(name)] = "-"
         cells.append([name, *counts])
-    return _align(cells)
+    return align(cells)
 
 
 def to_csv(comparison: Comparison, instances: Sequence[Instance], *, safe: bool = False) -> str:
@@ -288,7 +289,7 @@ def to_csv(comparison: Comparison, instances: Sequence[Instance], *, safe: bool 
     return stream.getvalue()
 
 
-def _align(cells: Sequence[Sequence[str]]) -> str:
+def align(cells: Sequence[Sequence[str]]) -> str:
     """The first column left-aligned, the others right-aligned, a rule under the first line."""
     widths = [max(len(line[column]) for line in cells) for column in range(len(cells[0]))]
     lines = [

@@ -6,13 +6,11 @@
 
 ``run`` is measured: ``io.save_run`` keeps it, ``explain`` says what bounds it, and ``History``
 makes the next plan better. A job is a command of a shell, or a function, which is called with the
-results of the jobs before it.
+results of the jobs before it. Dispatchers are those of ``dagsched_env.online``.
 
 In reading order:
 
 - ``jobs``: ``Job`` and ``JobGraph``;
-- ``situation``: what a dispatcher sees: what is ready, what runs, what is free;
-- ``dispatchers``: the order of a plan, HEFT's order, first come first served;
 - ``worker``: what runs in another process;
 - ``processes``: jobs as processes of this machine;
 - ``remote``: what runs on the workers of a cluster;
@@ -21,20 +19,13 @@ In reading order:
 - ``engine``: ``execute``.
 """
 
-from dagsched_env.execution.dispatchers import Dispatcher, Fifo, PlanOrder, RankOrder
 from dagsched_env.execution.engine import Execution, ExecutionError, execute
 from dagsched_env.execution.jobs import Job, JobGraph
-from dagsched_env.execution.situation import Situation
 
 __all__ = [
-    "Dispatcher",
     "Execution",
     "ExecutionError",
-    "Fifo",
     "Job",
     "JobGraph",
-    "PlanOrder",
-    "RankOrder",
-    "Situation",
     "execute",
 ]

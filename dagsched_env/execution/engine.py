@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dagsched_env.execution.dispatchers import Dispatcher, PlanOrder
 from dagsched_env.execution.jobs import TOOL, JobGraph
 from dagsched_env.execution.processes import Backend, Done, Processes, StartAll
-from dagsched_env.execution.situation import Situation
+from dagsched_env.online.dispatchers import Dispatcher, PlanOrder
+from dagsched_env.online.situation import Situation
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.platforms import Platform
@@ -121,7 +121,8 @@ class _Engine:
         self._graph, self._instance = graph, instance
         self._dispatcher, self._backend = dispatcher, backend
         self._retries, self._progress = retries, progress
-        self._situation = Situation(instance)
+        self._situation = Situation(instance, fetches=True)
+        self._situation.arrive(0, instance.n_tasks)
         self._began = time.monotonic()
         self._deadline: dict[int, float] = {}
         self._attempts = np.zeros(len(graph.jobs), dtype=np.int64)
@@ -130,12 +131,12 @@ class _Engine:
         self._failure: str | None = None
 
     def run(self) -> Execution:
-        situation, n = self._situation, len(self._graph.jobs)
-        while len(situation.finished) < n:
+        situation = self._situation
+        while not situation.done:
             situation.now = time.monotonic() - self._began
             if self._failure is None:
                 self._start()
-            if not situation.running:
+            if not situation.running.size:
                 break
             for done in self._backend.wait(self._patience()):
                 self._end(done)
@@ -143,8 +144,8 @@ class _Engine:
         execution = Execution(self._run(), self._results())
         if self._failure is not None:
             raise ExecutionError(self._failure, execution)
-        if len(situation.finished) < n:
-            waiting = self._graph.jobs[next(iter(situation.ready))].name
+        if not situation.done:
+            waiting = self._graph.jobs[int(situation.ready[0])].name
             raise DAGSchedError(f"nothing runs, and the dispatcher does not start {waiting!r}")
         return execution
 
@@ -171,7 +172,7 @@ class _Engine:
         situation = self._situation
         for task, machine in self._dispatcher.starts(situation):
             job = self._graph.jobs[task]
-            if task not in situation.ready or not situation.fits(task, machine):
+            if not situation.can_start(task, machine):
                 where = self._instance.processor_names[machine]
                 raise DAGSchedError(
                     f"the dispatcher starts {job.name!r} on {where!r}, which is not ready or has "
@@ -191,7 +192,7 @@ class _Engine:
             self._done[done.task] = done
             self._situation.finish(done.task)
             if self._progress is not None:
-                self._progress(len(self._situation.finished), len(self._graph.jobs))
+                self._progress(self._situation.n_finished, len(self._graph.jobs))
             return
         self._attempts[done.task] += 1
         self._situation.stop(done.task)

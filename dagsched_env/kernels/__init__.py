@@ -10,6 +10,7 @@ order:
 - ``arrays``: the groups of arrays that kernels pass around: an instance, a partial schedule;
 - ``graph``: what follows from an instance alone: orders, ranks, tables, lower bounds;
 - ``state``: a partial schedule, its transitions, features and masks;
+- ``online``: a run while it goes on, its events, features and rules;
 - ``lists``: whole list schedules in one call;
 - ``schedules``: from an order and an assignment to a schedule; execution; crossover;
 - ``moves``: moves in a complete schedule, judged by heads and tails.

@@ -48,7 +48,7 @@ class InstanceArrays(NamedTuple):
     min_comp: Floats  # [n] minimum execution time
     demand: Ints  # [n, k] of a task for each resource, in its unit; of type bool where k = 0
     capacity: Ints  # [p, k] of each resource
-    earliest: Floats  # [n, p] first moment of a start; without release dates [n, 0] of type bool
+    earliest: Floats  # [n, p] first moment of a start; without release dates [n, 0]
 
 
 class StateArrays(NamedTuple):

@@ -23,6 +23,7 @@ from dagsched_env.problem.schedule import Schedule
 
 __all__ = [
     "Durations",
+    "Gamma",
     "Lognormal",
     "RobustMakespan",
     "Uniform",
@@ -66,9 +67,46 @@ class Lognormal:
 
     def factors(self, n_tasks: int) -> Floats:
         """``[samples, n_tasks]``; exp(σz − σ²/2) of standard normals z."""
-        normal = np.random.default_rng(self.seed).standard_normal((n_tasks, self.samples)).T
+        return self.drawn(np.random.default_rng(self.seed), (n_tasks, self.samples)).T
+
+    def drawn(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+        """Independent factors of a shape; ``samples`` and ``seed`` count nothing here."""
         variance = np.log1p(self.cv**2)
-        return np.exp(np.sqrt(variance) * normal - variance / 2)  # type: ignore[no-any-return]
+        return np.exp(np.sqrt(variance) * rng.standard_normal(shape) - variance / 2)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class Gamma:
+    """Gamma-distributed factors of mean 1: shape 1 / cv², scale cv².
+
+    Args:
+        cv: coefficient of variation (standard deviation / mean) of an execution time, ≥ 0; 1 is
+            the exponential distribution.
+        samples: number k of executions, ≥ 1.
+        seed: of all samples, ≥ 0.
+
+    Raises:
+        DAGSchedError: an argument is out of its range.
+    """
+
+    cv: float
+    samples: int = 200
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.cv) and self.cv >= 0):
+            raise DAGSchedError(f"cv={self.cv} is not a number >= 0")
+        _check_sampling(self.samples, self.seed)
+
+    def factors(self, n_tasks: int) -> Floats:
+        """``[samples, n_tasks]``."""
+        return self.drawn(np.random.default_rng(self.seed), (n_tasks, self.samples)).T
+
+    def drawn(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+        """Independent factors of a shape; ``samples`` and ``seed`` count nothing here."""
+        if self.cv == 0:
+            return np.ones(shape)
+        return rng.gamma(1.0 / self.cv**2, self.cv**2, shape)
 
 
 @dataclass(frozen=True)
@@ -95,8 +133,11 @@ class Uniform:
 
     def factors(self, n_tasks: int) -> Floats:
         """``[samples, n_tasks]``."""
-        unit = np.random.default_rng(self.seed).random((n_tasks, self.samples)).T
-        return 1.0 + self.width * (2.0 * unit - 1.0)
+        return self.drawn(np.random.default_rng(self.seed), (n_tasks, self.samples)).T
+
+    def drawn(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+        """Independent factors of a shape; ``samples`` and ``seed`` count nothing here."""
+        return 1.0 + self.width * (2.0 * rng.random(shape) - 1.0)
 
 
 class RobustMakespan(NamedTuple):

@@ -512,7 +512,7 @@ class Instance:
         """``earliest`` for the kernels, which has no column where there are no release dates."""
         n, p = self.n_tasks, self.n_processors
         if not self.has_release:
-            return np.zeros((n, 0), dtype=np.bool_)
+            return np.zeros((n, 0))
         earliest = np.zeros((n, p))
         if self.release is not None:
             earliest += self.release.reshape(n, -1)

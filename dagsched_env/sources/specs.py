@@ -62,7 +62,7 @@ def parse_family(spec: str) -> Generator:
     """
     name, _, query = spec.removeprefix(PREFIX).partition("?")
     try:
-        return make_family(name, _settings(query))
+        return make_family(name, settings_of(query))
     except DAGSchedError as error:
         raise DAGSchedError(f"{spec}: {error}") from None
 
@@ -86,11 +86,11 @@ def parse_file(spec: str) -> "tuple[str, MachineOptions]":
     kinds = {plain(name): hint for name, hint in get_type_hints(MachineOptions).items()}
     values: dict[str, Any] = {}
     try:
-        for key, text in _settings(query).items():
+        for key, text in settings_of(query).items():
             name = plain(key)
             if name not in kinds:
                 raise DAGSchedError(f"no parameter {key!r}: {_suggestion(name, kinds)}")
-            values[name] = _value(name, text, [*get_args(kinds[name]), kinds[name]][0])
+            values[name] = value_of(name, text, [*get_args(kinds[name]), kinds[name]][0])
         options = MachineOptions(**values)
         options.check()
     except DAGSchedError as error:
@@ -240,7 +240,7 @@ def _shown(factory: Callable[..., Any]) -> list[str]:
     return [parameter.shown for parameter in parameters(factory).values()]
 
 
-def _settings(query: str) -> dict[str, str]:
+def settings_of(query: str) -> dict[str, str]:
     """Parameter → text of ``parameter=value&…``."""
     settings: dict[str, str] = {}
     for part in query.split("&") if query else []:
@@ -253,8 +253,8 @@ def _settings(query: str) -> dict[str, str]:
     return settings
 
 
-def _value(name: str, text: str, kind: type) -> Any:
-    """One parameter of machines."""
+def value_of(name: str, text: str, kind: type) -> Any:
+    """The value of a parameter that has one type; raises a DAGSchedError that names it."""
     if kind is bool:
         if text.lower() not in ("true", "false"):
             raise DAGSchedError(f"{name} is {text!r}: write true or false")

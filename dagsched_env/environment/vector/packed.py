@@ -14,7 +14,6 @@ from gymnasium import spaces
 
 from dagsched_env.environment.observation import FEATURES, FlatObservation, GraphObservation, layout
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
-from dagsched_env.kernels.graph.release import has_release
 from dagsched_env.kernels.state.batch import Frames, PackedArrays
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
@@ -137,7 +136,7 @@ class PackedInstances:
         """Store a problem, which must fit the padding, in a row."""
         if self.instances[row] is instance:
             return
-        if instance.has_release and not has_release(self._packed.problems):
+        if instance.has_release and not self._packed.problems.earliest.size:
             n, p = self._packed.problems.comp.shape[1:]
             earliest = np.zeros((len(self.instances), n, p))
             problems = self._packed.problems._replace(earliest=earliest)
@@ -205,5 +204,5 @@ def _allocate_problems(rows: int, padding: Padding) -> InstanceArrays:
         min_comp=floats(n),
         demand=ints(n, k) if k else np.zeros((rows, n, 0), dtype=np.bool_),
         capacity=ints(p, k),
-        earliest=np.zeros((rows, n, 0), dtype=np.bool_),  # until an instance has release dates
+        earliest=floats(n, 0),  # until an instance has release dates
     )

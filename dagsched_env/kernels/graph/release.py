@@ -1,37 +1,25 @@
 """The first moments from which tasks may start, where a problem has release dates.
 
-As with resources, the compiler knows from the types of the arrays whether there are any: each
-kernel has two versions of machine code, and the one without release dates contains nothing of them.
+Where it has none, ``earliest`` has no columns. That is looked up while a kernel runs, so that there
+is one version of its machine code.
 """
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
-from numba import types
-from numba.extending import overload
 
 from dagsched_env.kernels.arrays import InstanceArrays
 from dagsched_env.kernels.jit import embedded
 
 
+@embedded
 def has_release(g: InstanceArrays) -> bool:
     """Whether tasks are released, or processors become available, at times of their own."""
-    return g.earliest.dtype != np.bool_
-
-
-@overload(has_release, strict=False)
-def _has_release(g: Any) -> Callable[[Any], bool]:
-    known = g.types[g.fields.index("earliest")].dtype != types.boolean
-    return (lambda g: True) if known else (lambda g: False)
+    return g.earliest.shape[1] > 0  # type: ignore[no-any-return]
 
 
 @embedded
 def first_start(g: InstanceArrays, task: int, q: int) -> float:
     """The first moment from which a task may start on a processor (time); 0 by default."""
-    if has_release(g):
-        return 1.0 * g.earliest[task, q]  # type: ignore[no-any-return]
-    return 0.0
+    return g.earliest[task, q] if has_release(g) else 0.0
 
 
 @embedded

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.graph.eligibility import Eligibility
-from dagsched_env.kernels.jit import borrowing
+from dagsched_env.kernels.jit import borrowing, embedded
 from dagsched_env.kernels.moves.clusters import KINDS, Cluster, gather, longest_through, settle
 from dagsched_env.kernels.moves.pairs import PairPlaces, try_pair
 from dagsched_env.kernels.moves.single import (
@@ -156,7 +156,7 @@ def _move_price(g: InstanceArrays, s: Solution, t: int, q: int, load_price: floa
     return load_price * (g.comp[t, q] - g.comp[t, s.processor[t]])  # type: ignore[no-any-return]
 
 
-@borrowing
+@embedded
 def _try_one(
     g: InstanceArrays,
     s: Solution,

@@ -5,8 +5,9 @@ import functools
 import pytest
 
 from dagsched_env import io
-from dagsched_env.execution import ExecutionError, Job, JobGraph, RankOrder, execute
+from dagsched_env.execution import ExecutionError, Job, JobGraph, execute
 from dagsched_env.execution.dask import jobs_of, machines
+from dagsched_env.online import ListOrder
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.schedulers import heft
 from helpers import actions
@@ -47,7 +48,7 @@ def test_failures_are_retried_and_named(client, tmp_path):
     action = functools.partial(actions.fails_at_first, str(tmp_path / "f"))
     graph = JobGraph([Job("a", action), Job("b", actions.fails, after=["a"])])
     instance = graph.instance(machines(client))
-    for by in (RankOrder(instance), heft(instance)):
+    for by in (ListOrder(instance), heft(instance)):
         (tmp_path / "f").unlink(missing_ok=True)
         with pytest.raises(ExecutionError, match="job 'b': no such column") as caught:
             execute(graph, instance, by, on="dask", client=client, retries=1)

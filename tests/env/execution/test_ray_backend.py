@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dagsched_env.execution import ExecutionError, Job, JobGraph, RankOrder, execute
+from dagsched_env.execution import ExecutionError, Job, JobGraph, execute
+from dagsched_env.online import ListOrder
 from dagsched_env.problem.errors import DAGSchedError
 from helpers import actions
 
@@ -37,13 +38,13 @@ def test_jobs_run_on_the_nodes(tmp_path):
             ]
         )
         instance = graph.instance(machines())
-        done = execute(graph, instance, RankOrder(instance), on="ray", retries=1)
+        done = execute(graph, instance, ListOrder(instance), on="ray", retries=1)
         assert done.results == {"b": 6, "shell": None}
         assert (tmp_path / "g").read_text() == "done\n"
         assert done.run.remarks == ("1 jobs were begun more than once",)
         assert (done.run.start >= 0).all()
         bad = JobGraph([Job("bad", actions.fails)])
         with pytest.raises(ExecutionError, match="job 'bad': ValueError: no such column"):
-            execute(bad, bad.instance(machines()), RankOrder(bad.instance(machines())), on="ray")
+            execute(bad, bad.instance(machines()), ListOrder(bad.instance(machines())), on="ray")
     finally:
         ray.shutdown()

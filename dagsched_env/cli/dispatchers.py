@@ -1,0 +1,101 @@
+"""The dispatchers that a command line can name."""
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+
+from dagsched_env.cli.schedulers import SOLVE
+from dagsched_env.comparison.compare import Scheduler
+from dagsched_env.comparison.runs import MakeDispatcher
+from dagsched_env.online.dispatchers import Dispatcher, Fifo, ListOrder, PlanOrder
+from dagsched_env.online.replanning import Planner, Replanning
+from dagsched_env.online.world import World
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
+from dagsched_env.solver import solve
+
+LISTS = {"mct": "arrival", "heft": "rank_u", "peft": "oct", "shortest": "shortest"}
+"""Name → ``by`` of a ``ListOrder``."""
+PLANS = {
+    "plan": "once",
+    "times": "once",
+    "replan-changes": "changes",
+    "replan-late": "late",
+    "replan": "always",
+}
+"""What stands before a scheduler, as in ``plan:heft`` → ``when`` of a ``Replanning``."""
+FIFO, CLAIRVOYANT = "fifo", "clairvoyant"
+DEFAULT = [FIFO, *LISTS, "plan:heft", "replan:heft", f"plan:{SOLVE}", f"replan:{SOLVE}"]
+
+HELP = (
+    f"{FIFO}; {', '.join(LISTS)}: list scheduling at each event; plan:SCHEDULER, its plan as an "
+    "order; times:SCHEDULER, its plan with its times; replan:SCHEDULER, a new plan whenever a task "
+    "ends, replan-late: when the run is late, replan-changes: when graphs arrive or machines fail; "
+    f"{CLAIRVOYANT}, {SOLVE} with the real durations; default: {' '.join(DEFAULT)}"
+)
+
+
+def scheduler_of(name: str) -> str | None:
+    """The scheduler that a dispatcher plans with; None where it makes no plans."""
+    kind, colon, scheduler = name.partition(":")
+    return scheduler if colon and kind in PLANS else None
+
+
+def schedulers_of(names: Iterable[str]) -> Iterator[str]:
+    """All schedulers that dispatchers plan with."""
+    yield from filter(None, map(scheduler_of, names))
+
+
+def choose_dispatchers(
+    names: Iterable[str], schedulers: Mapping[str, Scheduler], time_limit: float
+) -> dict[str, MakeDispatcher]:
+    """Name → what makes the dispatcher for a run.
+
+    Args:
+        names: see ``HELP``.
+        schedulers: those of ``schedulers_of``, by name.
+        time_limit: of ``solve`` for each plan (seconds).
+
+    Raises:
+        DAGSchedError: an unknown name.
+    """
+    return {name: _maker(name, schedulers, time_limit) for name in names}
+
+
+def _maker(name: str, schedulers: Mapping[str, Scheduler], time_limit: float) -> MakeDispatcher:
+    if name == FIFO:
+        return lambda world: Fifo()
+    if name in LISTS:
+        return lambda world: ListOrder(world.instance, LISTS[name])  # type: ignore[arg-type]
+    if name == CLAIRVOYANT:
+        return partial(_clairvoyant, time_limit)
+    scheduler = scheduler_of(name)
+    if scheduler is None:
+        known = [FIFO, *LISTS, CLAIRVOYANT, *(f"{kind}:SCHEDULER" for kind in PLANS)]
+        close = difflib.get_close_matches(name, known, n=1)
+        question = f"did you mean {close[0]!r}? " if close else ""
+        raise DAGSchedError(f"no dispatcher {name!r}: {question}There are {', '.join(known)}")
+    kind = name.partition(":")[0]
+    planner: Planner = partial(_plan, schedulers[scheduler])
+    if scheduler == SOLVE:
+        planner = partial(_solve, time_limit)
+    return lambda world: Replanning(
+        planner,
+        PLANS[kind],  # type: ignore[arg-type]
+        fixed=kind == "times",
+    )
+
+
+def _plan(scheduler: Scheduler, left: Instance, previous: Schedule | None) -> Schedule:
+    return scheduler(left)
+
+
+def _solve(budget_s: float, left: Instance, previous: Schedule | None) -> Schedule:
+    """What the plan so far comes to is where the search begins."""
+    return solve(left, budget_s=budget_s, start=previous).schedule
+
+
+def _clairvoyant(budget_s: float, world: World) -> Dispatcher:
+    known = world.clairvoyant()
+    return PlanOrder(known, solve(known, budget_s=budget_s).schedule)

@@ -1,0 +1,255 @@
+"""Runs that are stepped together by one kernel call, with their observations."""
+
+import copy
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from numba.typed import List
+
+from dagsched_env.environment.features import (
+    LIMIT,
+    Feature,
+    buffer_length,
+    feature_slices,
+    group_sizes,
+    highest,
+    static_features,
+)
+from dagsched_env.environment.online.features import ONLINE_FEATURES
+from dagsched_env.kernels.arrays import Floats, Ints
+from dagsched_env.kernels.online.features import (
+    CAPACITY,
+    DEMAND,
+    EDGE,
+    MAKESPAN,
+    NOTHING,
+    PAIR,
+    PROCESSOR,
+    RATES,
+    TASK,
+    EpisodeArrays,
+    Layout,
+    step,
+)
+from dagsched_env.online.objectives import rates
+from dagsched_env.online.simulation import Simulation
+from dagsched_env.online.world import World
+from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.sources import Padding
+
+Bools = npt.NDArray[np.bool_]
+
+GROUPS = {
+    "task": TASK,
+    "pair": PAIR,
+    "demand": DEMAND,
+    "edge": EDGE,
+    "processor": PROCESSOR,
+    "capacity": CAPACITY,
+}
+FLOATS = [feature for feature in ONLINE_FEATURES if feature.unit not in ("mask", "index")]
+FLAT = [feature for feature in FLOATS if feature.group != "edge"]
+INDICES = [feature for feature in ONLINE_FEATURES if feature.unit == "index"]
+MASKS = [feature for feature in ONLINE_FEATURES if feature.unit == "mask"]
+UNSCALED = ("slowdown",)
+"""Objectives that are no times."""
+
+MOST_KNOWN = 10_000
+"""Instances whose features are kept."""
+
+IDLE = -2
+"""In place of an action: nothing happens."""
+
+
+class Episodes:
+    """B runs, each with its observation.
+
+    Args:
+        count: B ≥ 1.
+        padding: sizes that every run fits into.
+        flat: observations are one vector; False: a ``Dict``.
+        objective: a key of ``OBJECTIVES``.
+    """
+
+    def __init__(self, count: int, padding: Padding, *, flat: bool, objective: str) -> None:
+        self.padding = padding
+        self._objective = objective
+        n, p, m, k = padding
+        sizes = group_sizes(n, p, m, k)
+        self._floats = feature_slices([f for f in FLOATS if sizes[f.group]], sizes)
+        self._indices = feature_slices(INDICES, sizes)
+        self._masks = feature_slices(MASKS, sizes)
+        self._flat = buffer_length(feature_slices([f for f in FLAT if sizes[f.group]], sizes))
+        self._layout = Layout(
+            tasks=self._floats["status_waiting"].start,
+            processors=self._floats["working"].start,
+            pairs=self._floats["placed"].start,
+            free=self._floats["free"].start if k else 0,
+            max_tasks=n,
+            max_processors=p,
+            max_edges=m,
+            resources=k,
+        )
+        static = [f for f in FLOATS if not f.dynamic and sizes[f.group]]
+        self._static: Ints = np.array(
+            [(self._floats[f.name].start, GROUPS[f.group]) for f in static], dtype=np.int64
+        )
+        self._sizes = sizes
+        self.space = self._flat_space() if flat else self._dict_space()
+        self._rows = np.zeros((count, buffer_length(self._floats)), dtype=np.float32)
+        self._ends = np.zeros((count, buffer_length(self._indices)), dtype=np.int64)
+        self._marks = np.zeros((count, buffer_length(self._masks)), dtype=np.int8)
+        self.legal: Bools = np.zeros((count, n * p + 1), dtype=np.bool_)
+        """``[B, N·P + 1]`` what may start where, then whether to wait is possible."""
+        self.costs: Floats = np.zeros(count)
+        """``[B]`` what the time that has passed in the last step costs, by the objective."""
+        self.done: Bools = np.zeros(count, dtype=np.bool_)
+        """``[B]`` whether all tasks have finished."""
+        self.scales: Floats = np.ones(count)
+        """``[B]`` unit of times and costs."""
+        self.simulations: list[Simulation | None] = [None] * count
+        self._episodes: Any = None
+        self._known: dict[int, tuple[Instance, EpisodeArrays]] = {}
+
+    def put(self, i: int, world: World) -> None:
+        """The run of episode i from now on; the next ``step`` has to begin it."""
+        simulation = Simulation(world)
+        self.simulations[i] = simulation
+        episode = self._episode(world)
+        self.scales[i] = 1.0 if self._objective in UNSCALED else episode.scale[0]
+        entry = (*simulation.arrays, episode)
+        if self._episodes is None:  # until they have runs of their own, all have this one
+            self._episodes = List([entry for _ in self.simulations])
+        else:
+            self._episodes[i] = entry
+
+    def step(self, actions: Ints) -> None:
+        """One step of each episode.
+
+        Args:
+            actions: ``[B]`` legal; or ``BEGIN``, or ``IDLE``.
+        """
+        step(
+            self._episodes,
+            actions,
+            LIMIT,
+            self._layout,
+            self._rows,
+            self._ends,
+            self._marks,
+            self.legal,
+            self.costs,
+            self.done,
+        )
+
+    def observations(self, *, copy: bool) -> Any:
+        """``[B, …]`` of all episodes; without ``copy`` the next step changes them."""
+        rows, ends, marks = self._rows, self._ends, self._marks
+        if copy:
+            rows, ends, marks = rows.copy(), ends.copy(), marks.copy()
+        if isinstance(self.space, spaces.Box):
+            return rows[:, : self._flat]
+        found: dict[str, npt.NDArray[Any]] = {}
+        found |= {name: rows[:, at] for name, at in self._floats.items()}
+        found |= {name: ends[:, at] for name, at in self._indices.items()}
+        found |= {name: marks[:, at] for name, at in self._masks.items()}
+        found["action_mask"] = self.legal.astype(np.int8)
+        return {name: found[name] for name in self.space.spaces}
+
+    def clone(self) -> "Episodes":
+        """An independent copy with the same futures."""
+        twin = copy.copy(self)
+        for name in ("_rows", "_ends", "_marks", "legal", "costs", "done", "scales"):
+            setattr(twin, name, getattr(self, name).copy())
+        twin.simulations = [run and run.clone() for run in self.simulations]
+        if self._episodes is not None:
+            entries = []
+            for run, (*_, episode) in zip(twin.simulations, self._episodes, strict=True):
+                assert run is not None
+                own = EpisodeArrays(*episode)
+                entries.append((*run.arrays, own._replace(shown=own.shown.copy())))
+            twin._episodes = List(entries)
+        return twin
+
+    def _episode(self, world: World) -> EpisodeArrays:
+        found = rates(self._objective, world)
+        kinds = {"makespan": MAKESPAN, "p95_completion": NOTHING}
+        rate, since = (np.zeros(1), np.zeros(1)) if found is None else found
+        known = self._known.get(id(world.instance))
+        if known is None or known[0] is not world.instance:
+            known = (world.instance, self._constant(world))
+            if world.n_graphs == 1 and len(self._known) < MOST_KNOWN:
+                self._known[id(world.instance)] = known
+        return known[1]._replace(
+            charge=np.array([kinds.get(self._objective, RATES)]),
+            rate=np.array(rate),
+            since=np.array(since),
+            shown=np.zeros(1, dtype=np.int64),
+            until=np.zeros(world.instance.n_tasks),
+        )
+
+    def _constant(self, world: World) -> EpisodeArrays:
+        """What follows from the graphs alone, which is the same whenever they are run again."""
+        instance = world.instance
+        n, p = instance.n_tasks, instance.n_processors
+        of_edge = world.graph[instance.edges[:, 0]]
+        in_order = np.argsort(of_edge, kind="stable")  # by arrival
+        if instance.has_release:
+            raise DAGSchedError(
+                f"{instance} has release dates: leave them out, and let its graphs arrive"
+            )
+        scale = float(world.alone[0]) or 1.0
+        full = np.zeros(buffer_length(self._floats), dtype=np.float32)
+        for name, values in static_features(instance).items():
+            if name not in self._floats:
+                continue
+            target = full[self._floats[name]]
+            feature = next(f for f in FLOATS if f.name == name)
+            rescaled = values[in_order] if feature.group == "edge" else values
+            if feature.unit == "CP_MIN":
+                rescaled = np.minimum(rescaled * (instance.time_scale / scale), LIMIT)
+            if feature.group == "pair":
+                target.reshape(self.padding.tasks, self.padding.processors)[:n, :p] = rescaled
+            else:
+                target[: values.size] = rescaled.ravel()
+        nothing = np.zeros(0)
+        per_graph = np.bincount(of_edge, minlength=world.n_graphs)
+        return EpisodeArrays(
+            full=full,
+            ends=np.ascontiguousarray(instance.edges[in_order].T),
+            static=self._static,
+            edges_of=np.cumsum([0, *per_graph]),
+            charge=np.zeros(0, dtype=np.int64),
+            rate=nothing,
+            since=nothing,
+            scale=np.array([scale]),
+            shown=np.zeros(0, dtype=np.int64),
+            until=nothing,
+        )
+
+    def _dict_space(self) -> "spaces.Dict[npt.NDArray[Any]]":
+        return spaces.Dict(
+            {f.name: self._space(f) for f in ONLINE_FEATURES if self._sizes[f.group]}
+            | {"action_mask": spaces.MultiBinary(self.padding.tasks * self.padding.processors + 1)}
+        )
+
+    def _flat_space(self) -> spaces.Box:
+        high = np.concatenate(
+            [
+                np.full(self._sizes[f.group], highest(f), dtype=np.float32)
+                for f in FLAT
+                if self._sizes[f.group]
+            ]
+        )
+        return spaces.Box(np.zeros_like(high), high, dtype=np.float32)
+
+    def _space(self, feature: Feature) -> spaces.Space[Any]:
+        size = self._sizes[feature.group]
+        if feature.unit == "mask":
+            return spaces.MultiBinary(size)
+        if feature.unit == "index":
+            return spaces.Box(0, max(self.padding.tasks - 1, 1), (size,), dtype=np.int64)
+        return spaces.Box(0.0, highest(feature), (size,), dtype=np.float32)
