@@ -58,11 +58,13 @@ class Machine:
 
     Args:
         nodes: beside the head, which has no cores.
+        mark: the mark.
     """
 
-    def __init__(self, nodes: int) -> None:
+    def __init__(self, nodes: int, mark: str) -> None:
         from ray.cluster_utils import Cluster
 
+        self.mark = mark
         self.cluster: Any = Cluster()
         self.cluster.add_node(**_options(0))
         for _ in range(nodes):
