@@ -7,6 +7,7 @@ import itertools
 import json
 import re
 import runpy
+import signal
 import subprocess
 import sys
 from contextlib import nullcontext
@@ -200,18 +201,28 @@ def test_errors_over_the_problems_of_a_family(script):
     assert 0 < errors[columns.index("policy closes")] != pytest.approx(plain)
 
 
+@pytest.fixture
+def signals():
+    """Whoever handles Ctrl-C and the end of a terminal does so again afterwards."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGHUP)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_faults_lose_nothing_and_an_interrupted_campaign_goes_on(tmp_path):
+@pytest.mark.usefixtures("signals")
+def test_faults_lose_nothing_and_an_interrupted_campaign_goes_on(printed_here, tmp_path):
     """A solve loses a child, and a training is killed whole and resumed."""
     few = ["--kinds", "solve_child_killed", "all_killed", "--seed", "3"]
-    printed_by("faults.py", *few, "--faults", "1", cwd=tmp_path)
+    printed_here("faults.py", *few, "--faults", "1")
     with (tmp_path / "faults.jsonl").open("a") as record:
         json.dump({"seed": 3, "durations": {"train": 4.0}}, record)  # saves a run without a fault
     first = (tmp_path / "faults.jsonl").read_text()
     with (tmp_path / "faults.jsonl").open("a") as record:
         record.write('\n{"kind": "all_ki')  # killed in the middle of a line
-    printed = printed_by("faults.py", *few, "--faults", "2", cwd=tmp_path, timeout=600)
+    printed = printed_here("faults.py", *few, "--faults", "2")
     assert (tmp_path / "faults.jsonl").read_text().startswith(first)
     assert printed.splitlines()[-1].startswith("| all | 2 | 0 | 0 | 0 |")
     assert not any((tmp_path / "runs" / "faults").iterdir())
