@@ -11,16 +11,15 @@ same. Run it on an idle machine; of each row the best of the rounds counts.
 
 import argparse
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from multiprocessing import get_context
-from multiprocessing.synchronize import Barrier
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from plain_schedule import Problem
-from plain_search import EdgeTree, NodeTree, Store, clear, incumbent, search
+from plain_search import PATIENCE_S, EdgeTree, NodeTree, Store, act, clear, incumbent, search
 from problems import draw
 
 from aerl_trainer.config import Config, SearchConfig
@@ -30,7 +29,6 @@ from aerl_trainer.tree.alone import search_alone
 from aerl_trainer.tree.records import SearchJob
 from dagsched_env import Instance
 
-PATIENCE_S = 600.0
 ACTORS = (1, 2)
 SIMULATIONS = 2000
 ROUNDS = 3
@@ -86,22 +84,6 @@ def run_manager(
         for process in crowd:
             process.join()
         return judge(tree.store, instance, elapsed)
-
-
-def act(
-    tree: EdgeTree,
-    lock: AbstractContextManager[Any],
-    instance: Instance,
-    settings: SearchConfig,
-    seed: int,
-    actor: int,
-    gate: Barrier,
-) -> None:
-    """Body of one of the rival's processes."""
-    problem = Problem(instance)
-    gate.wait(PATIENCE_S)
-    search(tree, lock, problem, settings, seed, actor)
-    gate.wait(PATIENCE_S)
 
 
 def run_plain(instance: Instance, settings: SearchConfig, seed: int) -> Run:

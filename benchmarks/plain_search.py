@@ -9,6 +9,7 @@ import time
 from collections.abc import MutableMapping
 from contextlib import AbstractContextManager
 from math import exp, inf, log, sqrt
+from multiprocessing.synchronize import Barrier
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,11 @@ from plain_schedule import Partial, Problem
 
 from aerl_trainer.config import SearchConfig
 from aerl_trainer.config.seeding import generator
-from dagsched_env import Schedule
+from dagsched_env import Instance, Schedule
 
-__all__ = ["EdgeTree", "NodeTree", "Store", "clear", "incumbent", "search"]
+__all__ = ["PATIENCE_S", "EdgeTree", "NodeTree", "Store", "act", "clear", "incumbent", "search"]
 
+PATIENCE_S = 600.0
 COLLISION_WAIT_S = 0.0005
 NOISE_LENGTH = 1 << 14
 SHARPNESS = 10.0  # of the prior
@@ -178,6 +180,22 @@ def clear(store: Store) -> None:
 def incumbent(store: Store) -> Schedule:
     """The best schedule found."""
     return Schedule(*map(np.array, store[INCUMBENT]), algorithm="plain-search")
+
+
+def act(
+    tree: EdgeTree,
+    lock: AbstractContextManager[Any],
+    instance: Instance,
+    settings: SearchConfig,
+    seed: int,
+    actor: int,
+    gate: Barrier,
+) -> None:
+    """Body of one of several processes, which begin together and wait for each other at the end."""
+    problem = Problem(instance)
+    gate.wait(PATIENCE_S)
+    search(tree, lock, problem, settings, seed, actor)
+    gate.wait(PATIENCE_S)
 
 
 def search(
