@@ -172,7 +172,8 @@ def test_train_to_the_letter(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         *("search.budget=20", "search.min_trajectories=4", "search.max_children=32"),
         *("network.width=8", "network.layers=1", "learner.batch_size=4", "replay.min_size=4"),
         *("policy.instances=2", "policy.schedules=4", "inference.backend=inline"),
-        *("validator.instances=2", "validator.guided_simulations=5", "run.max_steps=4"),
+        *("validator.instances=2", "validator.fresh_instances=30"),
+        *("validator.guided_simulations=5", "run.max_steps=4"),
         *("run.evaluation_simulations=2", "run.evaluation_budget_s=0.01"),
     ]
     output = succeeds(
