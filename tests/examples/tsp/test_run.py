@@ -28,7 +28,7 @@ from tsp.weights import load_policy
 
 TINY = ModelSettings(width=16, heads=2, layers=1, feed_forward=24)
 EXAMPLE = ROOT / "examples" / "tsp"
-SMOKE = ["--mode=multi-start", "--minutes=0.15", "--run-dir=run", "--seed=1", "--test=few.txt"]
+SMOKE = ["--mode=multi-start", "--minutes=0.1", "--run-dir=run", "--seed=1", "--test=few.txt"]
 BOTH = pytest.mark.parametrize("mode", ["rollout", "multi-start"])
 
 
@@ -189,7 +189,7 @@ def script(name):
 
 @pytest.fixture(scope="module")
 def smoke(tmp_path_factory):
-    """9 CPU seconds of multi-start, by the command: the directory and what it printed."""
+    """6 CPU seconds of multi-start, by the command: the directory and what it printed."""
     directory = tmp_path_factory.mktemp("smoke")
     few = (part[:200] for part in committed_set())
     write_tours(directory / "few.txt", TourSet(*few))
@@ -205,13 +205,13 @@ def smoke(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_nine_seconds_learn(smoke):
-    """Some 96 % longer than optimal before, 10 % after; half the steps leave it at 23 %."""
+def test_six_seconds_learn(smoke):
+    """Some 96 % longer than optimal before, 23 % after."""
     directory, output = smoke
     answer = json.loads(output.splitlines()[-1])
     results = json.loads((directory / "run" / "results.json").read_text())["multi-start"]
     assert answer == {"gap": None, "gap_multi_start": results["gap_best_start"]}
-    assert results["cpu_s"] < 10
+    assert results["cpu_s"] < 7
     assert 0 <= results["gap_augmented"] < results["gap_best_start"] < results["gap"] < 0.5
     for name in ("tours.png", "gap_over_time.png"):
         assert (directory / "run" / name).read_bytes().startswith(b"\x89PNG")
