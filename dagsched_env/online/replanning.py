@@ -57,7 +57,7 @@ def remaining(situation: Situation) -> Remaining:
     tasks = np.flatnonzero((s.status == WAITING) | (s.status == READY))
     running = situation.running
     ends: Floats = s.finish.copy()
-    ends[running] = np.maximum(ends[running], now)
+    ends[running] = [situation.expected_finish(t) for t in running.tolist()]
     comp = instance.comp[tasks].copy()
     failed = ~s.up
     if failed.any():

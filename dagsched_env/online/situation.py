@@ -112,8 +112,8 @@ class Situation:
         return float(self.instance.comp[task, machine])
 
     def expected_finish(self, task: int) -> float:
-        """When a running task is expected to end, at the earliest now."""
-        return max(self.now, float(self.arrays.finish[task]))
+        """When a running task is expected to end; where that has passed, after a while from now."""
+        return float(kernels.expected_finish(self.arrays, task))
 
     def arrival(self, task: int) -> Floats:
         """``[p]`` when the inputs of a ready task are on each machine (time)."""

@@ -20,6 +20,11 @@ N_READY, N_RUNNING, N_FINISHED = range(3)
 NOW, LEAD = range(2)
 
 
+OVERDUE = 0.2
+"""A task that is overdue is expected to take this share of its age more. Without it list scheduling
+waits for stragglers: with lognormal durations of cv 1 runs take 3 % longer, with 0.3 as long."""
+
+
 class SituationArrays(NamedTuple):
     """What is known of a run; n tasks, p machines, k resources, at least one.
 
@@ -211,8 +216,11 @@ def startable(g: InstanceArrays, s: SituationArrays, out: Bools) -> bool:
 
 @embedded
 def expected_finish(s: SituationArrays, t: int) -> float:
-    """When a running task is expected to end, at the earliest now."""
-    return max(s.clock[NOW], s.finish[t])  # type: ignore[no-any-return]
+    """When a running task is expected to end; where that has passed, after a while from now."""
+    now = s.clock[NOW]
+    if s.finish[t] > now:
+        return s.finish[t]  # type: ignore[no-any-return]
+    return now + OVERDUE * (now - s.start[t])  # type: ignore[no-any-return]
 
 
 @embedded
