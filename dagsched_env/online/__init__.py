@@ -15,7 +15,8 @@ In reading order:
 - ``dispatchers``: FIFO, list scheduling at each event, a plan;
 - ``replanning``: plans that are made anew;
 - ``objectives``: what a run is judged by;
-- ``simulation``: ``simulate``.
+- ``simulation``: ``simulate``;
+- ``specs``: noise, arrivals and outages as text.
 """
 
 from dagsched_env.online.arrivals import ARRIVALS, Arrivals, AtOnce, Bursts, Poisson, Recorded

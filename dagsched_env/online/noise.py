@@ -49,6 +49,9 @@ class Lognormal:
 
     cv: float = 0.3
 
+    def __post_init__(self) -> None:
+        distributions.Lognormal(self.cv)  # checks it
+
     def draw(self, instance: Instance, rng: np.random.Generator) -> Floats:
         """``[n, 1]``."""
         return distributions.Lognormal(self.cv).drawn(rng, (instance.n_tasks, 1))
@@ -63,6 +66,9 @@ class Gamma:
     """
 
     cv: float = 0.3
+
+    def __post_init__(self) -> None:
+        distributions.Gamma(self.cv)  # checks it
 
     def draw(self, instance: Instance, rng: np.random.Generator) -> Floats:
         """``[n, 1]``."""
@@ -79,6 +85,9 @@ class Uniform:
 
     width: float = 0.3
 
+    def __post_init__(self) -> None:
+        distributions.Uniform(self.width)  # checks it
+
     def draw(self, instance: Instance, rng: np.random.Generator) -> Floats:
         """``[n, 1]``."""
         return distributions.Uniform(self.width).drawn(rng, (instance.n_tasks, 1))
@@ -93,6 +102,9 @@ class Machines:
     """
 
     cv: float = 0.2
+
+    def __post_init__(self) -> None:
+        distributions.Lognormal(self.cv)  # checks it
 
     def draw(self, instance: Instance, rng: np.random.Generator) -> Floats:
         """``[1, p]``."""
@@ -188,6 +200,11 @@ NOISES: Mapping[str, Callable[..., Noise]] = {
 
 def drawn(noise: Noises, instance: Instance, rng: np.random.Generator) -> Floats:
     """``[n, p]`` the product of all factors.
+
+    Args:
+        noise: one kind or several; None = all are 1.
+        instance: the problem.
+        rng: draws them.
 
     Raises:
         DAGSchedError: factors of another shape, negative or not finite.

@@ -15,6 +15,8 @@ from aerl_trainer.config import Setting, settings
 from dagsched_env import DAGSchedEnv, io, suites
 from dagsched_env.environment.actions import ACTIONS
 from dagsched_env.environment.features import FEATURES, FLAT_FEATURES, LIMIT, Feature
+from dagsched_env.environment.online.env import DAGSchedOnlineEnv
+from dagsched_env.environment.online.features import ONLINE_FEATURES
 from dagsched_env.environment.rewards import REDUCTIONS, REWARDS, Reduction, RewardFn
 from dagsched_env.generators import GENERATORS
 from dagsched_env.io import MachineOptions
@@ -61,19 +63,28 @@ def made(name: str) -> str:
 
 def observations() -> str:
     """A row for each key of the observation ``graph``."""
-    rows = map(_feature_row, FEATURES)
+    rows = [_feature_row(feature, feature in FLAT_FEATURES) for feature in FEATURES]
     note = f"Times and ratios are cut off at {LIMIT:g}; all but masks and indices are float32."
     head = ("key", "shape", "value", "changes", "in `flat`", "meaning")
     return f"{table(head, rows)}\n\n{note}"
 
 
-def _feature_row(feature: Feature) -> tuple[str, ...]:
+def online_observations() -> str:
+    """A row for each key of the observations of a run; its times have another unit."""
+    rows = [
+        _feature_row(f, f.unit not in ("mask", "index") and f.group != "edge")
+        for f in ONLINE_FEATURES
+    ]
+    return table(("key", "shape", "value", "changes", "in `flat`", "meaning"), rows)
+
+
+def _feature_row(feature: Feature, flat: bool) -> tuple[str, ...]:
     return (
         code(feature.name),
         SHAPES[feature.group],
         RANGES[feature.unit],
         yes(feature.dynamic),
-        yes(feature in FLAT_FEATURES),
+        yes(flat),
         feature.meaning,
     )
 
@@ -100,10 +111,19 @@ def _reward(reward: RewardFn) -> str:
 
 def environment() -> str:
     """A row for each argument of the environment."""
-    defaults = inspect.signature(DAGSchedEnv).parameters
+    return _arguments(DAGSchedEnv)
+
+
+def online_environment() -> str:
+    """A row for each argument of the environment of runs."""
+    return _arguments(DAGSchedOnlineEnv)
+
+
+def _arguments(environment: Callable[..., Any]) -> str:
+    defaults = inspect.signature(environment).parameters
     rows = [
         (code(name), code(repr(defaults[name].default)), meaning)
-        for name, meaning in meanings_of(DAGSchedEnv).items()
+        for name, meaning in meanings_of(environment).items()
     ]
     return table(("argument", "default", "meaning"), rows)
 
@@ -192,6 +212,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "formats": formats,
     "machine_options": machine_options,
     "observations": observations,
+    "online_environment": online_environment,
+    "online_observations": online_observations,
     "platforms": platforms,
     "rewards": rewards,
     "schedulers": schedulers,

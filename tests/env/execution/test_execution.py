@@ -9,13 +9,14 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import strategies as st
 
 from dagsched_env import explain, io
 from dagsched_env.execution import ExecutionError, Job, JobGraph, execute
 from dagsched_env.history import History
-from dagsched_env.online import Fifo, ListOrder
+from dagsched_env.online import Fifo, ListOrder, Replanning
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers import heft
@@ -109,6 +110,30 @@ def test_a_job_is_begun_again(tmp_path):
     done = execute(graph, instance, Fifo(), retries=1)
     assert done.results == {"a": "tried"}
     assert done.run.remarks == ("1 jobs were begun more than once",)
+
+
+@pytest.mark.parametrize("kind", ["list", "replanning"])
+def test_with_delays_and_a_killed_process_each_task_is_done_once(kind, tmp_path):
+    """Some take ten times as long as expected, and the process of one is killed as it works."""
+    rng, log, jobs = np.random.default_rng(0), tmp_path / "log", []
+    for t in range(24):
+        seconds = 0.02 if t % 5 else 0.2
+        command = f"sleep {seconds}; echo t{t} >> {log}"
+        if t == 7:
+            command = (
+                f"[ -e {tmp_path}/killed ] || {{ touch {tmp_path}/killed; kill -9 $$; }}; {command}"
+            )
+        after = [f"t{u}" for u in range(max(0, t - 6), t) if rng.random() < 0.3]
+        jobs.append(Job(f"t{t}", command, after, seconds=0.02))
+    graph = JobGraph(jobs)
+    instance = graph.instance(FOUR)
+    by = ListOrder(instance) if kind == "list" else Replanning(lambda left, _: heft(left), "always")
+    run = execute(graph, instance, by, retries=1).run
+    lines = log.read_text().split()
+    assert sorted(lines) == sorted(job.name for job in jobs)
+    assert all(lines.index(u) < lines.index(job.name) for job in jobs for u in job.after)
+    assert run.ran.all()
+    assert run.remarks == ("1 jobs were begun more than once",)
 
 
 @pytest.mark.parametrize("action", ["sleep 60", functools.partial(actions.sleeps, 60.0)])

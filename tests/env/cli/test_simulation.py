@@ -1,0 +1,91 @@
+"""``dagsched simulate``."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from dagsched_env.cli import main
+from dagsched_env.cli.dispatchers import DEFAULT
+from dagsched_env.io import save_run
+from dagsched_env.online import specs
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.platforms import Platform
+from dagsched_env.problem.run import Run
+from dagsched_env.problem.workflow import Workflow
+
+FAMILY = "family:fft?points=4&processors=3"
+
+
+def test_all_dispatchers_in_a_table_a_page_and_a_chart(tmp_path, capsys):
+    page, chart, table = tmp_path / "a.html", tmp_path / "a.png", tmp_path / "a.csv"
+    names = [*DEFAULT, "times:peft", "replan-late:heft", "replan-changes:heft", "clairvoyant"]
+    arguments = ["simulate", FAMILY, "--draws", "2", "--dispatchers", *names]
+    files = ["--html", str(page), "--gantt", str(chart), "--csv", str(table)]
+    assert main([*arguments, *files, "--reference", "heft"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("2 runs, noise lognormal (")
+    assert [line.split()[0] for line in lines[3 : 3 + len(names)]] == names
+    assert lines[3 + names.index("heft")].split()[2:4] == ["1.0000", "0.0000"]
+    with table.open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == 2 * len(names)
+    known = {r["instance"]: float(r["makespan"]) for r in rows if r["scheduler"] == "clairvoyant"}
+    best = {
+        name: min(float(r["makespan"]) for r in rows if r["instance"] == name) for name in known
+    }
+    assert known == pytest.approx(best, rel=0.05)
+    assert b"replan-late:heft" in page.read_bytes()
+    assert chart.stat().st_size > 10_000
+
+
+def test_streams_outages_and_deadlines(capsys):
+    arguments = ["simulate", FAMILY, "--arrivals", "poisson?graphs=3&load=0.5", "--draws", "2"]
+    more = ["--outages", "one-lost", "--forgets", "--slack", "2", "--objective", "tardiness"]
+    assert main([*arguments, *more, "--dispatchers", "heft", "shortest"]) == 0
+    out = capsys.readouterr().out
+    assert "arrivals poisson?graphs=3&load=0.5, outages one-lost" in out
+    assert "tardiness" in out
+
+
+def test_noise_of_a_measured_run(tmp_path, capsys):
+    n = 40
+    start = np.arange(float(n))
+    took = np.random.default_rng(0).uniform(0.5, 2.0, n)
+    workflow = Workflow(
+        tasks=[f"t{i}" for i in range(n)],
+        runtimes=took,
+        edges=(),
+        data=np.zeros(0),
+        kinds=("k",) * n,
+    )
+    machines = Platform(np.ones(1), np.full((1, 1), np.inf))
+    run = Run("test", workflow, start, start + took, np.zeros(n, dtype=np.int64), machines)
+    file = tmp_path / "a.run.json"
+    save_run(run, file)
+    (noise,) = specs.parse_noise([f"runs?file={file}"])
+    factors = noise.draw(Instance(np.ones((500, 2)), [], []), np.random.default_rng(0))
+    measured = took / np.median(took)
+    assert {round(x, 9) for x in factors.ravel()} <= {round(x, 9) for x in measured}
+    assert factors.std() == pytest.approx(measured.std(), rel=0.1)
+    assert main(["simulate", FAMILY, "--noise", f"runs?file={file}", "--draws", "1"]) == 0
+    assert "replan:solve" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--noise", "lognorml?cv=1"], "did you mean 'lognormal'?"),
+        (["--noise", "lognormal?vc=1"], "no parameter 'vc': there are cv"),
+        (["--noise", "lognormal?cv=-1"], "lognormal?cv=-1: cv=-1.0 is not a number >= 0"),
+        (["--noise", "runs"], "runs needs the file of a run"),
+        (["--arrivals", "poisson?graphs=0"], "graphs=0 is not at least 1"),
+        (["--dispatchers", "hefd"], "no dispatcher 'hefd': did you mean 'heft'?"),
+        (["--dispatchers", "replan:hefd"], "no scheduler 'hefd'"),
+        (["--outages", "one_lost", "--dispatchers", "clairvoyant"], "plans without outages"),
+        (["--processors", "3"], "--processors is for files"),
+    ],
+)
+def test_wrong_usage_is_named(arguments, message, capsys):
+    assert main(["simulate", FAMILY, "--draws", "1", *arguments]) == 2
+    assert message in capsys.readouterr().err
