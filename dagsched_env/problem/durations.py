@@ -66,44 +66,27 @@ class Lognormal:
         _check_sampling(self.samples, self.seed)
 
     def factors(self, n_tasks: int) -> Floats:
-        """``[samples, n_tasks]``; exp(σz − σ²/2) of standard normals z."""
+        """``[samples, n_tasks]``."""
         return self.drawn(np.random.default_rng(self.seed), (n_tasks, self.samples)).T
 
     def drawn(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
-        """Independent factors of a shape; ``samples`` and ``seed`` count nothing here."""
+        """Independent factors of a shape; ``samples`` and ``seed`` count nothing here.
+
+        exp(σz − σ²/2) of standard normals z.
+        """
         variance = np.log1p(self.cv**2)
         return np.exp(np.sqrt(variance) * rng.standard_normal(shape) - variance / 2)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
-class Gamma:
+class Gamma(Lognormal):
     """Gamma-distributed factors of mean 1: shape 1 / cv², scale cv².
 
-    Args:
-        cv: coefficient of variation (standard deviation / mean) of an execution time, ≥ 0; 1 is
-            the exponential distribution.
-        samples: number k of executions, ≥ 1.
-        seed: of all samples, ≥ 0.
-
-    Raises:
-        DAGSchedError: an argument is out of its range.
+    Arguments and errors are those of ``Lognormal``; a cv of 1 is the exponential distribution.
     """
 
-    cv: float
-    samples: int = 200
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if not (np.isfinite(self.cv) and self.cv >= 0):
-            raise DAGSchedError(f"cv={self.cv} is not a number >= 0")
-        _check_sampling(self.samples, self.seed)
-
-    def factors(self, n_tasks: int) -> Floats:
-        """``[samples, n_tasks]``."""
-        return self.drawn(np.random.default_rng(self.seed), (n_tasks, self.samples)).T
-
     def drawn(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
-        """Independent factors of a shape; ``samples`` and ``seed`` count nothing here."""
+        """As of ``Lognormal``."""
         if self.cv == 0:
             return np.ones(shape)
         return rng.gamma(1.0 / self.cv**2, self.cv**2, shape)

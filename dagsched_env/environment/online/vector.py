@@ -8,12 +8,13 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 from gymnasium.error import ResetNeeded
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from dagsched_env.environment.online.env import DAGSchedOnlineEnv, drawn_world, summary
 from dagsched_env.environment.online.episodes import IDLE, Bools, Episodes
 from dagsched_env.environment.vector.episodes import EpisodeSource, Seeds
+from dagsched_env.environment.vector.seeded import SeededVectorEnv
 from dagsched_env.kernels.online.features import BEGIN
 from dagsched_env.online.simulation import Simulation
 from dagsched_env.problem.errors import DAGSchedError
@@ -21,7 +22,7 @@ from dagsched_env.problem.errors import DAGSchedError
 MODES = (AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED)
 
 
-class DAGSchedOnlineVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
+class DAGSchedOnlineVectorEnv(SeededVectorEnv):
     """B copies of ``DAGSchedOnlineEnv``.
 
     Made by ``gymnasium.make_vec("DAGSchedOnline-v0", num_envs=B,
@@ -62,7 +63,8 @@ class DAGSchedOnlineVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]
         if autoreset_mode not in (*MODES, *modes):
             known = " or ".join(repr(mode) for mode in modes)
             raise DAGSchedError(f"autoreset_mode={autoreset_mode!r} is not available: give {known}")
-        self.num_envs = num_envs
+        source = EpisodeSource(single.worlds.source, single.padding, num_envs)
+        super().__init__(source, num_envs)
         self._mode = AutoresetMode(autoreset_mode)
         self.metadata = {**self.metadata, "autoreset_mode": self._mode}
         self.render_mode = single.render_mode
@@ -75,16 +77,12 @@ class DAGSchedOnlineVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]
         self._single = single
         self._copy = copy
         self._illegal_penalty = single.illegal_penalty
-        self._source = EpisodeSource(single.worlds.source, single.padding, num_envs)
         self._episodes = Episodes(
             num_envs,
             single.padding,
             flat=not isinstance(single.observation_space, spaces.Dict),
             objective=single.objective,
         )
-        self._begun = False
-        self._over = np.zeros(num_envs, dtype=np.bool_)
-        self._illegal_actions = np.zeros(num_envs, dtype=np.int64)
 
     @property
     def simulations(self) -> tuple[Simulation, ...]:
@@ -112,7 +110,7 @@ class DAGSchedOnlineVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]
             ResetNeeded: some have never been reset, and ``reset_mask`` leaves them out.
         """
         options = dict(options or {})
-        mask = self._mask_of(options.pop("reset_mask", None))
+        mask = self._mask_of(options)
         worlds = options.pop("worlds", None)
         if options:
             raise DAGSchedError(
@@ -207,16 +205,6 @@ class DAGSchedOnlineVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]
 
         return tuple(rgb_array(run.schedule(), run.world.instance) for run in self.simulations)
 
-    @property  # type: ignore[misc]
-    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
-        """The generator of each environment, as in ``SyncVectorEnv``."""
-        return tuple(self._source.generator(i)[0] for i in range(self.num_envs))
-
-    @property
-    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
-        """The seed of each environment, as in ``SyncVectorEnv``."""
-        return tuple(self._source.generator(i)[1] for i in range(self.num_envs))
-
     def _put(self, chosen: npt.NDArray[np.intp], worlds: Sequence[Any] | None) -> None:
         """New runs for some environments."""
         for i in chosen.tolist():
@@ -227,23 +215,6 @@ class DAGSchedOnlineVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]
 
     def _observations(self) -> Any:
         return self._episodes.observations(copy=self._copy)
-
-    def _require_reset(self) -> None:
-        if not self._begun:
-            raise ResetNeeded("there is no run before the first reset()")
-
-    def _mask_of(self, mask: Any) -> Bools:
-        if mask is None:
-            return np.ones(self.num_envs, dtype=np.bool_)
-        fits = isinstance(mask, np.ndarray) and mask.shape == (self.num_envs,)
-        if not (fits and mask.dtype == np.bool_ and mask.any()):
-            raise DAGSchedError(
-                f'options["reset_mask"] needs {self.num_envs} booleans, at least one True, in a '
-                f"numpy array, got {getattr(mask, 'dtype', type(mask).__name__)} {np.shape(mask)}"
-            )
-        if not mask.all():
-            self._require_reset()
-        return np.array(mask, dtype=np.bool_)
 
     def _summary(self, done: Bools) -> dict[str, Any]:
         """What ``info`` holds of the runs that are over."""

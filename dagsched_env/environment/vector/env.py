@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 from gymnasium.error import ResetNeeded
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from dagsched_env.environment.actions import ACTIONS, Bools
@@ -19,6 +19,7 @@ from dagsched_env.environment.env import DAGSchedEnv
 from dagsched_env.environment.observation import OBSERVATIONS
 from dagsched_env.environment.rewards import RewardFn, Transition
 from dagsched_env.environment.vector.episodes import EpisodeSource, Seeds
+from dagsched_env.environment.vector.seeded import SeededVectorEnv
 from dagsched_env.environment.vector.states import StateBatch
 from dagsched_env.kernels.arrays import Floats, Ints
 from dagsched_env.kernels.state.features import NO_ACTION
@@ -28,7 +29,7 @@ from dagsched_env.problem.instance import Instance
 from dagsched_env.sources import InstanceList, Instances, resolve_source
 
 
-class DAGSchedVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
+class DAGSchedVectorEnv(SeededVectorEnv):
     """B copies of ``DAGSchedEnv``, whose problems may differ in size.
 
     Made by ``gymnasium.make_vec("DAGSched-v0", num_envs=B,
@@ -113,7 +114,7 @@ class DAGSchedVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
         )
         if num_envs < 1:
             raise DAGSchedError(f"num_envs={num_envs} is not at least 1")
-        self.num_envs = num_envs
+        super().__init__(EpisodeSource(draw, single.padding, num_envs), num_envs)
         space = self.single_action_space = single.action_space
         self.single_observation_space = single.observation_space
         self.action_space = batch_space(single.action_space, num_envs)
@@ -129,14 +130,10 @@ class DAGSchedVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
         padding = single.padding
         self._factors = None if durations is None else durations.factors(padding.tasks)
         self._copy = copy
-        self._source = EpisodeSource(draw, padding, num_envs)
         self._actions = ACTIONS[action](padding.tasks, padding.processors)
         observe = OBSERVATIONS[observation](*padding, self._actions)
         listed = draw.instances if isinstance(draw, InstanceList) else ()
         self._states = StateBatch(num_envs, listed, padding, observe, insertion)
-        self._begun = False
-        self._over = np.zeros(num_envs, dtype=np.bool_)
-        self._illegal_actions = np.zeros(num_envs, dtype=np.int64)
 
     @property
     def instances(self) -> tuple[Instance, ...]:
@@ -259,35 +256,6 @@ class DAGSchedVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
 
         instances = self.instances
         return tuple(map(rgb_array, self._states.schedules(np.arange(self.num_envs)), instances))
-
-    @property  # type: ignore[misc]
-    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
-        """The generator of each environment, as in ``SyncVectorEnv``."""
-        return tuple(self._source.generator(i)[0] for i in range(self.num_envs))
-
-    @property
-    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
-        """The seed of each environment, as in ``SyncVectorEnv``."""
-        return tuple(self._source.generator(i)[1] for i in range(self.num_envs))
-
-    def _require_reset(self) -> None:
-        if not self._begun:
-            raise ResetNeeded("there is no state before the first reset()")
-
-    def _mask_of(self, options: dict[str, Any]) -> Bools:
-        """Take the option ``reset_mask`` out of ``options``."""
-        if "reset_mask" not in options:
-            return np.ones(self.num_envs, dtype=np.bool_)
-        mask = options.pop("reset_mask")
-        fits = isinstance(mask, np.ndarray) and mask.shape == (self.num_envs,)
-        if not (fits and mask.dtype == np.bool_ and mask.any()):
-            raise DAGSchedError(
-                f'options["reset_mask"] needs {self.num_envs} booleans, at least one True, in a '
-                f"numpy array, got {getattr(mask, 'dtype', type(mask).__name__)} {np.shape(mask)}"
-            )
-        if not mask.all():
-            self._require_reset()
-        return np.array(mask, dtype=np.bool_)
 
     def _split(self, actions: npt.NDArray[Any]) -> tuple[Ints, Ints]:
         """Task and processor of each action; ``NO_ACTION`` where it is outside the space."""
