@@ -55,21 +55,14 @@ class World:
         n = instance.n_tasks
         self.instance = instance
         self.actual = _durations(instance, actual)
-        self.arrival = _row("arrival", [0.0] if arrival is None else arrival, None, least=0.0)
-        u = len(self.arrival)
-        if (np.diff(self.arrival) < 0).any():
-            raise DAGSchedError("arrival is not ascending: sort the graphs by their arrival")
-        self.first: Ints = np.array([0, n] if first is None else first, dtype=np.int64)
-        if self.first.shape != (u + 1,) or (np.diff(self.first) < 1).any():
-            raise DAGSchedError(
-                f"first needs {u + 1} ascending entries, one task per graph at least"
+        if arrival is None and first is None:
+            self.arrival, self.first = np.zeros(1), np.array([0, n])
+            self.graph: Ints = np.zeros(n, dtype=np.int64)
+        else:
+            self._set_graphs(
+                [0.0] if arrival is None else arrival, [0, n] if first is None else first
             )
-        if self.first[0] != 0 or self.first[-1] != n:
-            raise DAGSchedError(f"first runs from 0 to {n}, the number of tasks")
-        self.graph: Ints = np.repeat(np.arange(u), np.diff(self.first))
-        source, target = self.graph[instance.edges].T
-        if u > 1 and (source != target).any():
-            raise DAGSchedError("an edge joins two graphs: they are one, so let them arrive as one")
+        u = len(self.arrival)
         self.deadline = np.full(u, np.inf) if deadline is None else _row("deadline", deadline, u)
         self.weight = np.ones(u) if weight is None else _row("weight", weight, u, least=0.0)
         self.outages = tuple(outages)
@@ -79,6 +72,24 @@ class World:
         constant = (self.actual, self.arrival, self.first, self.deadline, *self._changes)
         for array in constant:
             array.flags.writeable = False
+
+    def _set_graphs(self, arrival: npt.ArrayLike, first: npt.ArrayLike) -> None:
+        instance, n = self.instance, self.instance.n_tasks
+        self.arrival = _row("arrival", arrival, None, least=0.0)
+        u = len(self.arrival)
+        if (np.diff(self.arrival) < 0).any():
+            raise DAGSchedError("arrival is not ascending: sort the graphs by their arrival")
+        self.first = np.array(first, dtype=np.int64)
+        if self.first.shape != (u + 1,) or (np.diff(self.first) < 1).any():
+            raise DAGSchedError(
+                f"first needs {u + 1} ascending entries, one task per graph at least"
+            )
+        if self.first[0] != 0 or self.first[-1] != n:
+            raise DAGSchedError(f"first runs from 0 to {n}, the number of tasks")
+        self.graph = np.repeat(np.arange(u), np.diff(self.first))
+        source, target = self.graph[instance.edges].T
+        if u > 1 and (source != target).any():
+            raise DAGSchedError("an edge joins two graphs: they are one, so let them arrive as one")
 
     @property
     def n_graphs(self) -> int:
@@ -191,11 +202,13 @@ class Worlds:
             factors = drawn(self.noise, instance, rng)
             with np.errstate(invalid="ignore"):
                 actual = np.where(np.isfinite(instance.comp), instance.comp * factors, np.inf)
+        several = len(graphs) > 1 or arrival.any()
+        first = np.cumsum([0, *(graph.n_tasks for graph in graphs)])
         return World(
             instance,
             actual,
-            arrival=arrival,
-            first=np.cumsum([0, *(graph.n_tasks for graph in graphs)]),
+            arrival=arrival if several else None,
+            first=first if several else None,
             deadline=deadline,
             outages=() if self.outages is None else self.outages.draw(instance, rng),
             forgets=self.forgets,
