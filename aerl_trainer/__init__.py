@@ -12,6 +12,7 @@ In reading order; each imports only from those before it:
 - ``baselines``: rivals;
 - ``runtime``: actors and inference workers as processes, on one machine or several;
 - ``run``: a training run: lifecycle of jobs, validator, curriculum, reports;
+- ``online``: a learned dispatcher for runs that go on by events;
 - ``solving``: ``solve``, evaluation, what was learned as schedulers;
 - ``cli``: the command ``aerl``.
 

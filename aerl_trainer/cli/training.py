@@ -10,6 +10,7 @@ from rich.console import Console
 
 from aerl_trainer import config as settings
 from aerl_trainer.cli.evaluating import HELDOUT, Settings, compare, record, title
+from aerl_trainer.cli.online_training import train_dispatcher
 from aerl_trainer.cli.options import UNSAID, Machines, Specs, as_json, described
 from aerl_trainer.config import Config, ConfigError, CurriculumConfig
 from aerl_trainer.run.launch import new_run_directory, with_machines, with_specs
@@ -43,6 +44,7 @@ def train(
     validate: Specs = (),
     set: Annotated[tuple[str, ...], tyro.conf.arg(metavar="KEY=VALUE ...")] = (),
     machines: Machines = UNSAID,
+    online: bool = False,
 ) -> None:
     """Train a policy, then compare it with classic schedulers on problems it has not seen.
 
@@ -67,7 +69,23 @@ def train(
         set: any setting, as in: --set search.budget=300 learner.learning_rate=0.0003; "list" prints
             all settings.
         machines: for files that describe no processors.
+        online: train the dispatcher "learned" of dagsched simulate instead, for runs that go on by
+            events; it takes --minutes, --run-dir, --seed and --resume alone.
     """
+    if online:
+        others = {
+            "config": config,
+            "algorithm": algorithm,
+            "actors": actors,
+            "ray": ray,
+            "instances": instances,
+            "validate": validate,
+            "set": set,
+            "machines": None if machines == UNSAID else machines,
+        }
+        _refuse([name for name, value in others.items() if value not in (None, ())])
+        train_dispatcher(minutes, run_dir, resume, seed)
+        return
     if any(spec in LIST for spec in instances + validate):
         print(specs.table())
         return
@@ -91,6 +109,15 @@ def train(
         else:
             _final_report(chosen, directory, result, console)
     _say_what_next(directory, chosen, console)
+
+
+def _refuse(options: list[str]) -> None:
+    """Raise an error that names an option which ``--online`` does not take, if there is one."""
+    if options:
+        raise DAGSchedError(
+            f"--{options[0]} does not go with --online, which takes --minutes, --run-dir, --seed "
+            "and --resume"
+        )
 
 
 def _settings(source: Path | None, overrides: tuple[str, ...], flags: dict[str, Any]) -> Config:

@@ -13,6 +13,9 @@ from aerl_trainer.learning.policy_learner import PolicyLearner
 from aerl_trainer.learning.replay import PrioritizedReplay, RowStore
 from aerl_trainer.network.evaluator import TorchEvaluator
 from aerl_trainer.network.network import Network
+from aerl_trainer.online.dispatcher import LearnedOrder
+from aerl_trainer.online.rollout import Runs
+from aerl_trainer.online.weights import initial_weights
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.tree.alone import search_alone, vary_alone
 from aerl_trainer.tree.prefix import fix_prefix
@@ -21,13 +24,14 @@ from aerl_trainer.tree.trajectories import complete_by_network, sample_trajector
 from aerl_trainer.tree.variation import group_of
 from dagsched_env.cli.compilation import STEPS, call_all
 from dagsched_env.generators import TopcuogluGenerator
+from dagsched_env.online import World, simulate
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.simulator import State
 
 
 def warm_up() -> None:
     """Take one small problem through every kernel of both packages."""
-    call_all((call_search, call_policy, call_attention, call_replay, *STEPS))
+    call_all((call_search, call_policy, call_online, call_attention, call_replay, *STEPS))
 
 
 def call_search() -> None:
@@ -58,6 +62,14 @@ def call_policy() -> None:
     tree, _ = vary_alone(job, SearchConfig(budget=8))
     training.step(trees=[group_of(job, tree.arrays)])
     training.policy.schedule(_problem())
+
+
+def call_online() -> None:
+    """The learned dispatcher: runs with gradients, and decisions."""
+    world, rng = World(_problem()), np.random.default_rng(0)
+    weights = initial_weights(rng)
+    Runs(world).sample(weights, 2, rng)
+    simulate(world, LearnedOrder(world.instance, weights))
 
 
 def call_attention() -> None:

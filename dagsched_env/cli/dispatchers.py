@@ -1,16 +1,23 @@
-"""The dispatchers that a command line can name."""
+"""The dispatchers that a command line can name.
+
+Beside the built-in ones, whoever has dispatchers declares, in the entry-point group
+``dagsched.dispatchers``, functions ``(instance) -> Dispatcher`` by name. ``NAME:FILE`` calls the
+function with ``(instance, file)``.
+"""
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from importlib.metadata import EntryPoint, entry_points
 
 from dagsched_env.cli.schedulers import SOLVE
 from dagsched_env.comparison.compare import Scheduler
 from dagsched_env.comparison.runs import MakeDispatcher
 from dagsched_env.online.dispatchers import Dispatcher, Fifo, ListOrder, PlanOrder
 from dagsched_env.online.replanning import Planner, Replanning
+from dagsched_env.online.simulation import simulate
 from dagsched_env.online.world import World
-from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.solver import solve
@@ -25,6 +32,7 @@ PLANS = {
     "replan": "always",
 }
 """What stands before a scheduler, as in ``plan:heft`` → ``when`` of a ``Replanning``."""
+GROUP = "dagsched.dispatchers"
 FIFO, CLAIRVOYANT = "fifo", "clairvoyant"
 DEFAULT = [FIFO, *LISTS, "plan:heft", "replan:heft", f"plan:{SOLVE}", f"replan:{SOLVE}"]
 
@@ -32,7 +40,8 @@ HELP = (
     f"{FIFO}; {', '.join(LISTS)}: list scheduling at each event; plan:SCHEDULER, its plan as an "
     "order; times:SCHEDULER, its plan with its times; replan:SCHEDULER, a new plan whenever a task "
     "ends, replan-late: when the run is late, replan-changes: when graphs arrive or machines fail; "
-    f"{CLAIRVOYANT}, {SOLVE} with the real durations; default: {' '.join(DEFAULT)}"
+    f"{CLAIRVOYANT}, {SOLVE} with the real durations; learned, the network of aerl-ds[trainer], "
+    f"learned:FILE, of your own aerl train --online; default: {' '.join(DEFAULT)}"
 )
 
 
@@ -71,8 +80,10 @@ def _maker(name: str, schedulers: Mapping[str, Scheduler], time_limit: float) ->
     if name == CLAIRVOYANT:
         return partial(_clairvoyant, time_limit)
     scheduler = scheduler_of(name)
+    if scheduler is None and (declared := _declared(name)) is not None:
+        return declared
     if scheduler is None:
-        known = [FIFO, *LISTS, CLAIRVOYANT, *(f"{kind}:SCHEDULER" for kind in PLANS)]
+        known = [FIFO, *LISTS, CLAIRVOYANT, *_points(), *(f"{kind}:SCHEDULER" for kind in PLANS)]
         close = difflib.get_close_matches(name, known, n=1)
         question = f"did you mean {close[0]!r}? " if close else ""
         raise DAGSchedError(f"no dispatcher {name!r}: {question}There are {', '.join(known)}")
@@ -85,6 +96,29 @@ def _maker(name: str, schedulers: Mapping[str, Scheduler], time_limit: float) ->
         PLANS[kind],  # type: ignore[arg-type]
         fixed=kind == "times",
     )
+
+
+def _points() -> dict[str, EntryPoint]:
+    """What is installed."""
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def _declared(name: str) -> MakeDispatcher | None:
+    """A dispatcher of another package, ``NAME`` or ``NAME:FILE``; None if there is no such name."""
+    kind, colon, file = name.partition(":")
+    if (point := _points().get(kind)) is None:
+        return None
+    if colon and not file:
+        raise DAGSchedError(f"dispatcher {name!r} names no file: write {kind}:FILE, or {kind}")
+    try:
+        make = point.load()
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(error.name or point.value, "trainer") from None
+    given = (file,) if colon else ()
+    dispatcher: MakeDispatcher = lambda world: make(world.instance, *given)  # noqa: E731
+    example = Instance([[2.0, 3.0], [4.0, 3.0]], [(0, 1)], [5.0])
+    simulate(World(example), dispatcher(World(example)))  # or the first run would be charged
+    return dispatcher
 
 
 def _plan(scheduler: Scheduler, left: Instance, previous: Schedule | None) -> Schedule:
