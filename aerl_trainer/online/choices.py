@@ -30,7 +30,8 @@ def decide(
 ) -> int:
     """Assign ready tasks to machines until nothing more could start; say which start now.
 
-    Each choice is among the tasks of highest rank_u that are not assigned yet, and for each of them
+    Each choice is among the tasks of highest rank_u that are not assigned yet (of several graphs,
+    half of them of graphs with least work left), and for each of them
     among the machines where it is expected to finish first, after those that run and those that are
     assigned already. A task that cannot start yet holds its machine for the time of this pass.
 
@@ -48,9 +49,11 @@ def decide(
     held, listed, started, waiting, more = s.counts[N_RUNNING], 0, 0, 0, True
     while waiting < MOST_WAITS:
         while more and listed < TASKS:
-            t = _next_task(s, c, w)
+            short = _is_short(w, listed)
+            t = _next_task(s, c, w, short)
             more = t >= 0
-            if more and _enter(g, s, w, t, listed, held):
+            if more and _can_run(g, s, t):
+                _enter(g, s, c, w, t, listed, held, short)
                 listed += 1
         if listed == 0 or not _some_may_start(g, s, w, listed, more):
             break
@@ -83,38 +86,87 @@ def decide(
 
 
 @embedded
-def _next_task(s: SituationArrays, c: DispatchContext, w: DispatchWork) -> int:
-    """The ready task of highest rank that has not been seen; of equal ones that which has been
-    ready for longest, then the lowest; −1 if there is none."""
+def _is_short(w: DispatchWork, listed: int) -> bool:
+    """Whether the next task of the short list is one of a graph with little work left: of several
+    graphs half of the list is."""
+    by_rank = 0
+    for i in range(listed):
+        by_rank += 0 if w.short[i] else 1
+    return w.left.shape[0] > 1 and by_rank >= TASKS // 2
+
+
+@borrowing
+def _next_task(s: SituationArrays, c: DispatchContext, w: DispatchWork, short: bool) -> int:
+    """The first ready task that has not been seen, by ``_is_before``; −1 if there is none.
+
+    Args:
+        short: of the graph with least work left.
+    """
     best = -1
     for i in range(s.counts[N_READY]):
         t = s.listed[0, i]
         if w.seen[t]:
             continue
-        if best < 0 or c.rank[t] > c.rank[best]:
+        if best < 0:
             best = t
-        elif c.rank[t] == c.rank[best]:
-            older = s.since[t] < s.since[best]
-            if older or (s.since[t] == s.since[best] and t < best):
+        elif short and w.left[c.graph[t]] != w.left[c.graph[best]]:
+            if w.left[c.graph[t]] < w.left[c.graph[best]]:
                 best = t
+        elif _is_before(s, c, t, best):
+            best = t
     if best >= 0:
         w.seen[best] = True
     return best
 
 
 @embedded
+def _is_before(s: SituationArrays, c: DispatchContext, t: int, u: int) -> bool:
+    """By rank_u, the highest first; of equal ones that which has been ready for longest, then the
+    lowest."""
+    if c.rank[t] != c.rank[u]:
+        return c.rank[t] > c.rank[u]  # type: ignore[no-any-return]
+    if s.since[t] != s.since[u]:
+        return s.since[t] < s.since[u]  # type: ignore[no-any-return]
+    return t < u
+
+
+@borrowing
+def _can_run(g: InstanceArrays, s: SituationArrays, t: int) -> bool:
+    """Whether some machine that works can run a task."""
+    for q in range(g.comp.shape[1]):  # noqa: SIM110 - a generator is no kernel
+        if s.up[q] and g.comp[t, q] < np.inf:
+            return True
+    return False
+
+
+@borrowing
 def _enter(
-    g: InstanceArrays, s: SituationArrays, w: DispatchWork, t: int, row: int, held: int
-) -> bool:
-    """Put a task into the short list; False where no machine that works can run it."""
-    w.tasks[row] = t
-    found = False
+    g: InstanceArrays,
+    s: SituationArrays,
+    c: DispatchContext,
+    w: DispatchWork,
+    t: int,
+    listed: int,
+    held: int,
+    short: bool,
+) -> None:
+    """Put a task into the short list, at its place by ``_is_before``."""
+    row = listed
+    while row > 0 and _is_before(s, c, t, w.tasks[row - 1]):
+        _move(g, w, row - 1, row)
+        row -= 1
+    w.tasks[row], w.short[row] = t, short
     for q in range(g.comp.shape[1]):
         w.room[row, q], w.finish[row, q] = np.inf, np.inf
-        if s.up[q] and g.comp[t, q] < np.inf:
-            found = True
-            _find_room(g, s, w, row, q, held)
-    return found
+        _find_room(g, s, w, row, q, held)
+
+
+@embedded
+def _move(g: InstanceArrays, w: DispatchWork, row: int, to: int) -> None:
+    """A task of the short list gets another place there."""
+    w.tasks[to], w.short[to] = w.tasks[row], w.short[row]
+    for q in range(g.comp.shape[1]):
+        w.room[to, q], w.finish[to, q] = w.room[row, q], w.finish[row, q]
 
 
 @embedded
@@ -144,16 +196,14 @@ def _hold(g: InstanceArrays, w: DispatchWork, t: int, q: int) -> None:
             w.taken[q] = min(1.0, w.taken[q] + g.demand[t, r] / g.capacity[q, r])
 
 
-@embedded
+@borrowing
 def _leave(g: InstanceArrays, w: DispatchWork, row: int, listed: int) -> None:
     """Take a task out of the short list; those behind it move up."""
     for i in range(row, listed - 1):
-        w.tasks[i] = w.tasks[i + 1]
-        for q in range(g.comp.shape[1]):
-            w.room[i, q], w.finish[i, q] = w.room[i + 1, q], w.finish[i + 1, q]
+        _move(g, w, i + 1, i)
 
 
-@embedded
+@borrowing
 def _some_may_start(
     g: InstanceArrays, s: SituationArrays, w: DispatchWork, listed: int, more: bool
 ) -> bool:
@@ -177,7 +227,7 @@ def _some_may_start(
     return False
 
 
-@embedded
+@borrowing
 def _pair_up(
     g: InstanceArrays, s: SituationArrays, c: DispatchContext, w: DispatchWork, listed: int
 ) -> int:

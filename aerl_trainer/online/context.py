@@ -44,7 +44,8 @@ class DispatchWork(NamedTuple):
     age: Floats  # [p]
     taken: Floats  # [p] share in use
     left: Floats  # [u] work left (time)
-    tasks: Ints  # [TASKS]
+    tasks: Ints  # [TASKS] by rank_u, the highest first
+    short: Bools  # [TASKS] listed because its graph has little work left
     room: Floats  # [TASKS, p] from when on a machine is expected to have room (time)
     finish: Floats  # [TASKS, p] expected finish, inf where it cannot run (time)
     pair_row: Ints  # [PAIRS]
@@ -103,6 +104,7 @@ def allocate_work(n: int, p: int, graphs: int) -> DispatchWork:
         taken=floats(p),
         left=floats(graphs),
         tasks=ints(TASKS),
+        short=np.zeros(TASKS, dtype=np.bool_),
         room=floats(TASKS, p),
         finish=floats(TASKS, p),
         pair_row=ints(PAIRS),

@@ -128,6 +128,7 @@ def train_online(
     seed: int = 0,
     resume: bool = False,
     draw: DrawWorld = draw_world,
+    validated: int = VALIDATED,
     settings: OnlineSettings | None = None,
     say: Say = print,
 ) -> OnlineResult:
@@ -142,6 +143,7 @@ def train_online(
         seed: of all randomness, ≥ 0.
         resume: go on with the run in the directory.
         draw: draws a world.
+        validated: how many of them are kept for validation.
         settings: of the learner.
         say: takes the status lines.
 
@@ -161,7 +163,7 @@ def train_online(
     with stop_on_signals() as stop:
         rng = seeding.generator(seed, "online", "learner")
         learner = OnlineLearner(draw, rng, settings)
-        worlds = [draw(seeding.generator(seed, "online", "world", i)) for i in range(VALIDATED)]
+        worlds = [draw(seeding.generator(seed, "online", "world", i)) for i in range(validated)]
         run = OnlineRun(directory, learner, OnlineValidation(worlds))
         if resume:
             run.restore()

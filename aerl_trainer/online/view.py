@@ -93,7 +93,7 @@ def _in_use(g: InstanceArrays, s: SituationArrays, q: int) -> float:
     return share
 
 
-@embedded
+@borrowing
 def _look_at_graphs(
     g: InstanceArrays, s: SituationArrays, c: DispatchContext, w: DispatchWork
 ) -> None:
@@ -129,7 +129,7 @@ def starts_now(g: InstanceArrays, s: SituationArrays, w: DispatchWork, row: int,
     return w.room[row, q] <= s.clock[NOW] and can_start(g, s, w.tasks[row], q)
 
 
-@embedded
+@borrowing
 def describe(
     g: InstanceArrays,
     s: SituationArrays,

@@ -115,7 +115,11 @@ def _declared(name: str) -> MakeDispatcher | None:
     except ModuleNotFoundError as error:
         raise MissingExtraError(error.name or point.value, "trainer") from None
     given = (file,) if colon else ()
-    dispatcher: MakeDispatcher = lambda world: make(world.instance, *given)  # noqa: E731
+
+    def dispatcher(world: World) -> Dispatcher:
+        made: Dispatcher = make(world.instance, *given)
+        return made
+
     example = Instance([[2.0, 3.0], [4.0, 3.0]], [(0, 1)], [5.0])
     simulate(World(example), dispatcher(World(example)))  # or the first run would be charged
     return dispatcher
