@@ -17,8 +17,9 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 import dagsched_env
+from aerl_trainer.online.shipped import learned
 from aerl_trainer.solving.schedulers import from_checkpoint
-from dagsched_env.cli import policies
+from dagsched_env.cli import dispatchers, policies
 from helpers import ROOT
 
 PACKAGES = ("dagsched_env", "aerl_trainer")
@@ -135,6 +136,13 @@ def test_policies_are_declared_where_the_command_looks_for_them() -> None:
     name, value = line.split(" = ")
     point = importlib.metadata.EntryPoint(name, value, policies.GROUP)
     assert point.load() is from_checkpoint
+
+
+def test_dispatchers_are_declared_where_the_command_looks_for_them() -> None:
+    (line,) = setup_cfg()["options.entry_points"][dispatchers.GROUP].strip().splitlines()
+    name, value = line.split(" = ")
+    point = importlib.metadata.EntryPoint(name, value, dispatchers.GROUP)
+    assert (name, point.load()) == ("learned", learned)
 
 
 def test_the_changelog_ends_with_this_version() -> None:

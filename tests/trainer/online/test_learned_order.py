@@ -148,7 +148,7 @@ def test_the_command_knows_it_by_name(
     names = ["heft", "learned", f"learned:{file}"]
     arguments = ["simulate", "family:cholesky", "--draws", "3", "--dispatchers", *names]
     assert main(arguments) == 0
-    rows = {line.split()[0]: line.split()[2] for line in capsys.readouterr().out.splitlines()[2:]}
+    rows = {line.split()[0]: line.split()[2] for line in capsys.readouterr().out.splitlines()[3:]}
     assert list(rows) == names
     assert rows[f"learned:{file}"] == rows["heft"] == "1.0000"
     for name, message in [
