@@ -32,7 +32,7 @@ class OnlineSettings:
     worlds: int = 4
     runs: int = 32
     rate: float = 0.12
-    last: float = 0.1
+    last: float = 0.03
     temperature: float = 4.0
     average: float = 0.98
 
