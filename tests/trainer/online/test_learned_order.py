@@ -126,7 +126,7 @@ def test_machines_may_fail(instance: Instance, seed: int) -> None:
     Runs(world).sample(some_weights(seed), 2, np.random.default_rng(seed))
 
 
-def test_a_run_that_cannot_be_finished_is_an_error() -> None:
+def test_a_task_waits_for_its_only_machine_to_come_back() -> None:
     world = World(Instance([[1.0, np.inf]], [], []), outages=[Outage(0, 0.0, 5.0)])
     assert Runs(world).greedy(some_weights()) == 6.0
 
