@@ -36,7 +36,7 @@ SHORT = ("topcuoglu?tasks=20..40", "fft?points=8", "chains")
 CVS, CCRS, PROCESSORS, LOADS = (0.0, 0.1, 0.3, 0.6, 1.0), (0.1, 1, 5), (4, 16), (0.5, 0.8, 0.95)
 DISPATCHERS = (
     *("heft", "fifo", "mct", "peft", "shortest", "plan:heft", "times:heft", "replan:heft"),
-    *("plan:solve", "replan-late:solve", "replan:solve", "replan:policy"),
+    *("plan:solve", "replan-late:solve", "replan:solve", "replan:policy", "learned"),
 )
 REFERENCE = "heft"
 GRAPHS = 15
