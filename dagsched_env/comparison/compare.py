@@ -74,6 +74,8 @@ class Comparison:
     """Scheduler → wall time of each call."""
     schedules: dict[str, list[Schedule]] = field(default_factory=dict)
     """Scheduler → the schedules that were measured; schedulers may be missing."""
+    measure: str = "makespan"
+    """What stands in place of makespans, where it is something else that is to be small."""
 
 
 def compare(
@@ -127,6 +129,7 @@ def merged(parts: Sequence[Comparison]) -> Comparison:
         makespans={name: [x for part in parts for x in part.makespans[name]] for name in names},
         seconds={name: [x for part in parts for x in part.seconds[name]] for name in names},
         schedules={name: [x for part in parts for x in part.schedules[name]] for name in names},
+        measure=parts[0].measure,
     )
 
 
@@ -266,7 +269,7 @@ def format_pairwise(makespans: Mapping[str, Sequence[float]]) -> str:
 def to_csv(comparison: Comparison, instances: Sequence[Instance], *, safe: bool = False) -> str:
     """One line per instance and scheduler: sizes, makespan, SLR, seconds (RFC 4180, header).
 
-    The last column has what was assumed of the instance.
+    The last column has what was assumed of the instance. Only makespans have an SLR.
 
     Args:
         comparison: of ``compare``.
@@ -277,12 +280,13 @@ def to_csv(comparison: Comparison, instances: Sequence[Instance], *, safe: bool 
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     sizes_of = ("tasks", "processors", "edges")
-    writer.writerow(["instance", *sizes_of, "scheduler", "makespan", "slr", "seconds", "assumed"])
+    measure = comparison.measure
+    writer.writerow(["instance", *sizes_of, "scheduler", measure, "slr", "seconds", "assumed"])
     for i, instance in enumerate(instances):
         sizes = [instance.n_tasks, instance.n_processors, instance.n_edges]
         for name, makespans in comparison.makespans.items():
             seconds = comparison.seconds[name][i] if name in comparison.seconds else ""
-            slr = makespans[i] / instance.time_scale
+            slr = makespans[i] / instance.time_scale if measure == "makespan" else ""
             label = text(printable(instance.name or str(i)))
             cells = [label, *sizes, text(printable(name)), makespans[i], slr, seconds]
             writer.writerow([*cells, text(printable("; ".join(instance.assumptions)))])

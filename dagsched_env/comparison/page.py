@@ -28,18 +28,17 @@ NAME_LENGTH = 40
 HEADING_LENGTH = 28
 
 SUMMARY_NOTE = (
-    "vs: mean of makespan / that of {reference}, or / the best makespan of each instance; less is "
+    "vs: mean of {measure} / that of {reference}, or / the best of each instance; less is "
     "better. wins, ties, losses: against {reference}. p: Wilcoxon’s signed-rank test on the ratios "
     "to {reference}. ms: mean wall time of a call."
 )
 PROFILE_NOTE = (
-    "For each factor on the horizontal axis: the share of the instances on which the makespan is "
+    "For each factor on the horizontal axis: the share of the instances on which the {measure} is "
     "at most so many times the best one of all schedulers here. Higher and further left is better. "
     "The axis ends where nine of ten ratios lie."
 )
 RATIOS_NOTE = (
-    "Makespan / the best makespan of the instance; the best ones are "
-    '<span class="key">marked</span>. '
+    '{measure} / the best of the instance; the best ones are <span class="key">marked</span>. '
 )
 
 
@@ -74,6 +73,7 @@ def comparison_page(
         [instance.name or f"instance {i}" for i, instance in enumerate(instances)], NAME_LENGTH
     )
     shown = _instances_with_charts(comparison, instances)
+    what = comparison.measure.replace("_", " ")
     to_best = {name: ratios(values, best) for name, values in comparison.makespans.items()}
     body = [
         f"<h1>{plain(one_line(title))}</h1>",
@@ -81,10 +81,11 @@ def comparison_page(
         "<h2>Summary</h2>",
         *_summary(rows, comparison, best, reference),
         "<h2>Performance profiles</h2>",
-        f'<p class="quiet">{plain(PROFILE_NOTE)}</p>',
-        profile_figure(to_best),
+        f'<p class="quiet">{plain(PROFILE_NOTE.format(measure=what))}</p>',
+        profile_figure(to_best, what),
         "<h2>Instances</h2>",
-        f'<p class="quiet">{RATIOS_NOTE}{_chart_note(len(shown), len(instances))}</p>',
+        f'<p class="quiet">{RATIOS_NOTE.format(measure=what.capitalize())}'
+        f"{_chart_note(len(shown), len(instances))}</p>",
         *_instances(comparison, instances, best, names, shown),
     ]
     if shown:
@@ -118,14 +119,16 @@ def _summary(
     """A row per scheduler, least mean ratio to the best first."""
     to_best = {row.name: mean_ratio(comparison.makespans[row.name], best) for row in rows}
     ordered = sorted(rows, key=lambda row: to_best[row.name])
-    headings = ["scheduler", "vs best", f"vs {elide(reference, HEADING_LENGTH)}", "mean SLR"]
+    slr = comparison.measure == "makespan"
+    headings = ["scheduler", "vs best", f"vs {elide(reference, HEADING_LENGTH)}"]
+    headings += ["mean SLR"] if slr else []
     headings += ["wins", "ties", "losses", "p", "ms"]
     cells: list[list[Cell | str]] = [
         [
             elide(row.name, NAME_LENGTH),
             _number(to_best[row.name], ".4f"),
             _number(row.ratio_to_reference, ".4f"),
-            _number(row.mean_slr, ".3f"),
+            *([_number(row.mean_slr, ".3f")] if slr else []),
             *(str(count) for count in (row.wins, row.ties, row.losses)),
             _number(row.p_value, ".2g"),
             _number(None if row.mean_seconds is None else 1000 * row.mean_seconds, ".3g"),
@@ -133,7 +136,8 @@ def _summary(
         for row in ordered
     ]
     least = to_best[ordered[0].name]
-    note = SUMMARY_NOTE.format(reference=elide(reference, NAME_LENGTH))
+    what = comparison.measure.replace("_", " ")
+    note = SUMMARY_NOTE.format(reference=elide(reference, NAME_LENGTH), measure=what)
     yield f'<p class="quiet">{plain(note)}</p>'
     yield from sortable_table(
         headings, cells, best=[i for i, row in enumerate(ordered) if to_best[row.name] == least]
@@ -197,7 +201,7 @@ def _ratio(comparison: Comparison, i: int, j: int, best: float, chart: bool) -> 
     """Of scheduler j on instance i, with a button if its chart is on the page."""
     name, makespans = list(comparison.makespans.items())[j]
     to_best = ratio(makespans[i], best)
-    hint = f"{elide(name, NAME_LENGTH)}: makespan {makespans[i]:.6g}"
+    hint = f"{elide(name, NAME_LENGTH)}: {comparison.measure} {makespans[i]:.6g}"
     if name in comparison.seconds:
         hint += f", {1000 * comparison.seconds[name][i]:.3g} ms"
     text = f"{to_best:.4f}"

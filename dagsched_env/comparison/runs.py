@@ -43,6 +43,7 @@ def compare_runs(
         makespans={name: [] for name in dispatchers},
         seconds={name: [] for name in dispatchers},
         schedules={name: [] for name in dispatchers},
+        measure=objective,
     )
     total = len(worlds) * len(dispatchers)
     for i, world in enumerate(worlds):

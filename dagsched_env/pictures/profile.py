@@ -23,7 +23,7 @@ SHOWN = 0.9
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
-def profile_figure(ratios: Mapping[str, Sequence[float]]) -> str:
+def profile_figure(ratios: Mapping[str, Sequence[float]], measure: str = "makespan") -> str:
     """Performance profiles (Dolan, Moré 2002) as an SVG element with a legend, best mean first.
 
     For each scheduler and each factor τ: the share of the instances on which its makespan is at
@@ -32,6 +32,7 @@ def profile_figure(ratios: Mapping[str, Sequence[float]]) -> str:
     Args:
         ratios: scheduler → makespan / the best makespan, one per instance; infinite ones count as
             never reached.
+        measure: what stands in place of makespans.
     """
     values = {name: np.sort(np.asarray(r, dtype=np.float64)) for name, r in ratios.items()}
     names = sorted(values, key=lambda name: float(values[name].mean()))
@@ -54,7 +55,7 @@ def profile_figure(ratios: Mapping[str, Sequence[float]]) -> str:
             '<div class="profile">',
             f'<svg viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img" font-size="12" '
             'fill="currentColor" aria-label="Performance profiles">',
-            *_axes(end),
+            *_axes(end, measure),
             '<g fill="none" stroke-width="2" stroke-linejoin="round">',
             *reversed(lines),
             "</g>\n</svg>",
@@ -90,7 +91,7 @@ def _steps(values: Floats, end: float) -> str:
     return path + f"H{WIDTH - RIGHT:g}"
 
 
-def _axes(end: float) -> Iterator[str]:
+def _axes(end: float, measure: str) -> Iterator[str]:
     """Grid, numbers and what they mean."""
     right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
     for percent in range(0, 101, 25):
@@ -104,7 +105,7 @@ def _axes(end: float) -> Iterator[str]:
         x = _x(1.0 + k * step, end)
         yield _grid_line(f"M{x:.1f} {TOP:g}V{bottom:g}")
         yield _text(x, bottom + 16, f"{1 + k * step:.6g}", "middle")
-    yield _text(right, HEIGHT - 6, "makespan / best", "end")
+    yield _text(right, HEIGHT - 6, f"{measure} / best", "end")
 
 
 def _grid_line(path: str) -> str:
