@@ -341,7 +341,7 @@ def _latest_child(partial: Partial, task: int, q: int, children: list[int]) -> f
 
 def _arrival_from_placed(partial: Partial, task: int, q: int) -> float:
     instance = partial.instance
-    ready = 0.0
+    ready = float(instance.earliest[task, q])
     for (u, v), data in zip(instance.edges.tolist(), instance.data.tolist(), strict=True):
         if v == task and u in partial.placed:
             a, _, finish = partial.placed[u]

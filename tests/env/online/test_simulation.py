@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dagsched_env.online import (
@@ -30,6 +30,8 @@ from dagsched_env.schedulers import CONSTRUCTIVE, heft, min_min
 from helpers.strategies import instances, sharing_instances
 
 SEEDS = st.integers(0, 2**32 - 1)
+EXAMPLES = max(20, settings().max_examples // 3)
+"""Of each of eleven kinds of dispatchers."""
 PROBLEMS = st.one_of(instances(), sharing_instances())
 
 
@@ -107,6 +109,7 @@ def check_attempts(world, attempts):
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(PROBLEMS, SEEDS)
+@settings(max_examples=EXAMPLES)
 def test_a_run_is_a_valid_schedule_of_the_real_durations(kind, instance, seed):
     rng = np.random.default_rng(seed)
     worlds = Worlds(instance, noise=Gamma(0.7))
@@ -127,6 +130,7 @@ def test_a_plan_whose_durations_are_right_takes_what_it_says(instance, name, fix
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(PROBLEMS, st.integers(1, 3), SEEDS, st.booleans())
+@settings(max_examples=EXAMPLES)
 def test_with_streams_and_outages_no_rule_is_broken_and_no_task_is_lost(
     kind, graph, count, seed, forgets
 ):
