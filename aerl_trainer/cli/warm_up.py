@@ -22,10 +22,8 @@ from aerl_trainer.tree.prefix import fix_prefix
 from aerl_trainer.tree.records import SearchJob
 from aerl_trainer.tree.trajectories import complete_by_network, sample_trajectories
 from aerl_trainer.tree.variation import group_of
-from dagsched_env.cli.compilation import STEPS, call_all
-from dagsched_env.generators import TopcuogluGenerator
+from dagsched_env.cli.compilation import STEPS, call_all, sharing_problem, small_problem
 from dagsched_env.online import World, simulate
-from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.simulator import State
 
 
@@ -39,7 +37,7 @@ def call_search() -> None:
     config = Config()
     search = dataclasses.replace(config.search, budget=8, min_trajectories=2)
     config = dataclasses.replace(config, search=search)
-    rng, instance = np.random.default_rng(0), _problem()
+    rng, instance = np.random.default_rng(0), small_problem()
     evaluator = TorchEvaluator(Network(config.network))
     job = SearchJob(0, instance, seed=0)
     tree, _ = search_alone(job, evaluator, search, rollout_weight=1.0, explore=True)
@@ -58,23 +56,24 @@ def call_policy() -> None:
     """The fast policy: from schedules that it draws and from a tree; one pass."""
     training = _gradient(np.random.default_rng(0))
     training.step()
-    job = SearchJob(0, _problem(), seed=0, policy=training.present.weights)
+    job = SearchJob(0, small_problem(), seed=0, policy=training.present.weights)
     tree, _ = vary_alone(job, SearchConfig(budget=8))
     training.step(trees=[group_of(job, tree.arrays)])
-    training.policy.schedule(_problem())
+    training.policy.schedule(small_problem())
 
 
 def call_online() -> None:
     """The learned dispatcher: runs with gradients, and decisions."""
-    world, rng = World(_problem()), np.random.default_rng(0)
-    weights = initial_weights(rng)
-    Runs(world).sample(weights, 2, rng)
-    simulate(world, LearnedOrder(world.instance, weights))
+    for problem in (small_problem(), sharing_problem()):
+        world, rng = World(problem), np.random.default_rng(0)
+        weights = initial_weights(rng)
+        Runs(world).sample(weights, 2, rng)
+        simulate(world, LearnedOrder(problem, weights))
 
 
 def call_attention() -> None:
     """The attention model, a rival."""
-    AttentionLearner(Config(), lambda _: _problem()).step(0.0)
+    AttentionLearner(Config(), lambda _: small_problem()).step(0.0)
 
 
 def call_replay() -> None:
@@ -87,9 +86,5 @@ def call_replay() -> None:
     replay.update(batch.slots, batch.generations, [1.0, 2.0])
 
 
-def _problem() -> Instance:
-    return TopcuogluGenerator(n_tasks=6, n_processors=2)(np.random.default_rng(0))
-
-
 def _gradient(rng: np.random.Generator) -> PolicyLearner:
-    return PolicyLearner(lambda _: _problem(), rng, PolicyConfig(instances=1, schedules=2))
+    return PolicyLearner(lambda _: small_problem(), rng, PolicyConfig(instances=1, schedules=2))

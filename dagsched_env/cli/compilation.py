@@ -88,14 +88,14 @@ def call_all(steps: Sequence[Step]) -> None:
 def call_searchers() -> None:
     """Schedulers that search, and the races of ``solve``."""
     for name in SEARCHERS:
-        SCHEDULERS[name](_problem(), max_evaluations=200)
+        SCHEDULERS[name](small_problem(), max_evaluations=200)
     load_kernels()
 
 
 def call_searchers_sharing() -> None:
     """The same with resources."""
     for name in SEARCHERS:
-        SCHEDULERS[name](_sharing(), max_evaluations=200)
+        SCHEDULERS[name](sharing_problem(), max_evaluations=200)
     load_kernels(resources=True)
 
 
@@ -103,24 +103,24 @@ def call_schedulers() -> None:
     """All other schedulers."""
     for name, scheduler in SCHEDULERS.items():
         if name not in SEARCHERS:
-            scheduler(_problem())
+            scheduler(small_problem())
 
 
 def call_schedulers_sharing() -> None:
     """The same with resources."""
     for name, scheduler in SCHEDULERS.items():
         if name not in SEARCHERS:
-            scheduler(_sharing())
+            scheduler(sharing_problem())
 
 
 def call_environments() -> None:
     """Environments and bounds."""
-    _call_environments(_problem())
+    _call_environments(small_problem())
 
 
 def call_environments_sharing() -> None:
     """The same with resources."""
-    _call_environments(_sharing())
+    _call_environments(sharing_problem())
 
 
 def _call_environments(instance: Instance) -> None:
@@ -133,12 +133,12 @@ def _call_environments(instance: Instance) -> None:
 
 def call_runs() -> None:
     """Runs that go on by events."""
-    _call_runs(_problem())
+    _call_runs(small_problem())
 
 
 def call_runs_sharing() -> None:
     """The same with resources."""
-    _call_runs(_sharing())
+    _call_runs(sharing_problem())
 
 
 def _call_runs(instance: Instance) -> None:
@@ -163,13 +163,14 @@ STEPS = (
 """Together they call every kernel of this package."""
 
 
-def _problem() -> Instance:
+def small_problem() -> Instance:
+    """A problem that takes no time; always the same."""
     return TopcuogluGenerator(n_tasks=6, n_processors=2)(np.random.default_rng(0))
 
 
-def _sharing() -> Instance:
+def sharing_problem() -> Instance:
     """The problem with tasks that share processors."""
-    problem = _problem()
+    problem = small_problem()
     return altered(
         problem,
         demands=np.ones((problem.n_tasks, 1)),

@@ -13,8 +13,8 @@ from importlib.metadata import EntryPoint, entry_points
 from dagsched_env.cli.schedulers import SOLVE
 from dagsched_env.comparison.compare import Scheduler
 from dagsched_env.comparison.runs import MakeDispatcher
-from dagsched_env.online.dispatchers import Dispatcher, Fifo, ListOrder, PlanOrder
-from dagsched_env.online.replanning import Planner, Replanning
+from dagsched_env.online.dispatchers import Dispatcher, Fifo, ListOrder, Order, PlanOrder
+from dagsched_env.online.replanning import Planner, Replanning, When
 from dagsched_env.online.simulation import simulate
 from dagsched_env.online.world import World
 from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
@@ -22,9 +22,14 @@ from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.solver import solve
 
-LISTS = {"mct": "arrival", "heft": "rank_u", "peft": "oct", "shortest": "shortest"}
+LISTS: dict[str, Order] = {
+    "mct": "arrival",
+    "heft": "rank_u",
+    "peft": "oct",
+    "shortest": "shortest",
+}
 """Name → ``by`` of a ``ListOrder``."""
-PLANS = {
+PLANS: dict[str, When] = {
     "plan": "once",
     "times": "once",
     "replan-changes": "changes",
@@ -76,7 +81,7 @@ def _maker(name: str, schedulers: Mapping[str, Scheduler], time_limit: float) ->
     if name == FIFO:
         return lambda world: Fifo()
     if name in LISTS:
-        return lambda world: ListOrder(world.instance, LISTS[name])  # type: ignore[arg-type]
+        return lambda world: ListOrder(world.instance, LISTS[name])
     if name == CLAIRVOYANT:
         return partial(_clairvoyant, time_limit)
     scheduler = scheduler_of(name)
@@ -91,11 +96,7 @@ def _maker(name: str, schedulers: Mapping[str, Scheduler], time_limit: float) ->
     planner: Planner = partial(_plan, schedulers[scheduler])
     if scheduler == SOLVE:
         planner = partial(_solve, time_limit)
-    return lambda world: Replanning(
-        planner,
-        PLANS[kind],  # type: ignore[arg-type]
-        fixed=kind == "times",
-    )
+    return lambda world: Replanning(planner, PLANS[kind], fixed=kind == "times")
 
 
 def _points() -> dict[str, EntryPoint]:

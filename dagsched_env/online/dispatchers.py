@@ -1,7 +1,7 @@
 """Dispatchers: at each event they say which tasks start now, and where."""
 
 from collections.abc import Iterator
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 
@@ -16,9 +16,9 @@ from dagsched_env.schedulers.anytime import execution_order
 
 __all__ = ["ORDERS", "Dispatcher", "Fifo", "ListOrder", "PlanOrder"]
 
-Order = Literal["arrival", "rank_u", "oct", "shortest"]
+Order: TypeAlias = Literal["arrival", "rank_u", "oct", "shortest"]
 
-ORDERS: dict[str, str] = {
+ORDERS: dict[Order, str] = {
     "arrival": "in the order in which they became ready: MCT (Maheswaran et al. 1999)",
     "rank_u": "HEFT's upward rank, the largest first",
     "oct": "PEFT's mean optimistic cost, the largest first, and machines by finish and cost",

@@ -22,9 +22,9 @@ Planner: TypeAlias = Callable[[Instance, Schedule | None], Schedule]
 """``(instance, previous) -> Schedule`` of what is left of a run. ``previous`` is what the plan so
 far comes to now, or None at the beginning."""
 
-When = Literal["once", "changes", "late", "always"]
+When: TypeAlias = Literal["once", "changes", "late", "always"]
 
-WHEN: dict[str, str] = {
+WHEN: dict[When, str] = {
     "once": "each graph is planned when it arrives, and never again",
     "changes": "when a graph arrives, and when a machine fails or comes back",
     "late": "at changes, and when the run is behind its plan by a share of what is left",
@@ -125,7 +125,7 @@ class Replanning:
         self._planner, self._when = planner, when
         self._late, self._fixed = late, fixed
         self._plan: PlanOrder | None = None
-        self._known = (0, 0, 0)
+        self._known = (0, b"", 0)
         self._end = 0.0
         self.plans: list[float] = []
         """Wall time of each plan (seconds)."""
@@ -142,7 +142,7 @@ class Replanning:
     def _is_due(self, situation: Situation) -> bool:
         s = situation.arrays
         arrived = int((s.status != ABSENT).sum())
-        working = int((s.up * (1 << np.arange(len(s.up)) % 62)).sum())
+        working = s.up.tobytes()
         ended = situation.n_finished
         before, self._known = self._known, (arrived, working, ended)
         if self._plan is None or arrived > before[0]:

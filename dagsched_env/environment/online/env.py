@@ -10,7 +10,7 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 
 from dagsched_env.environment.online.episodes import Bools, Episodes
-from dagsched_env.kernels.online.features import BEGIN
+from dagsched_env.kernels.online.episodes import BEGIN
 from dagsched_env.online.arrivals import Arrivals
 from dagsched_env.online.noise import Noises
 from dagsched_env.online.objectives import OBJECTIVES, measures

@@ -19,19 +19,16 @@ from dagsched_env.environment.features import (
 )
 from dagsched_env.environment.online.features import ONLINE_FEATURES
 from dagsched_env.kernels.arrays import Floats, Ints
+from dagsched_env.kernels.online.episodes import MAKESPAN, NOTHING, RATES, step
 from dagsched_env.kernels.online.features import (
     CAPACITY,
     DEMAND,
     EDGE,
-    MAKESPAN,
-    NOTHING,
     PAIR,
     PROCESSOR,
-    RATES,
     TASK,
     EpisodeArrays,
     Layout,
-    step,
 )
 from dagsched_env.online.objectives import rates
 from dagsched_env.online.simulation import Simulation

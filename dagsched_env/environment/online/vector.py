@@ -15,7 +15,7 @@ from dagsched_env.environment.online.env import DAGSchedOnlineEnv, drawn_world, 
 from dagsched_env.environment.online.episodes import IDLE, Bools, Episodes
 from dagsched_env.environment.vector.episodes import EpisodeSource, Seeds
 from dagsched_env.environment.vector.seeded import SeededVectorEnv
-from dagsched_env.kernels.online.features import BEGIN
+from dagsched_env.kernels.online.episodes import BEGIN
 from dagsched_env.online.simulation import Simulation
 from dagsched_env.problem.errors import DAGSchedError
 

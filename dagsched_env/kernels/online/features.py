@@ -1,17 +1,16 @@
-"""What an agent sees of a run, and one step of many runs."""
+"""What an agent sees of a run."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.graph.resources import has_resources
-from dagsched_env.kernels.jit import borrowing, embedded, kernel
+from dagsched_env.kernels.jit import borrowing, embedded
 from dagsched_env.kernels.online.dispatch import room_from
 from dagsched_env.kernels.online.situation import (
     FINISHED,
-    N_FINISHED,
     N_READY,
     N_RUNNING,
     NOW,
@@ -20,19 +19,13 @@ from dagsched_env.kernels.online.situation import (
     WAITING,
     Bools,
     SituationArrays,
-    begin,
     can_start,
     expected_finish,
-    start,
 )
 from dagsched_env.kernels.online.world import (
     GRAPHS,
     WorldArrays,
-    advance,
     next_event,
-    open_world,
-    settle,
-    start_in,
 )
 
 Float32s = npt.NDArray[np.float32]
@@ -46,12 +39,6 @@ OF_TASK, OF_PROCESSOR, OF_PAIR = 10, 2, 4
 
 # Groups of the features that do not change, in ``EpisodeArrays.static``.
 TASK, PAIR, DEMAND, EDGE, PROCESSOR, CAPACITY = range(6)
-
-NOTHING, MAKESPAN, RATES = range(3)
-"""What a step costs: 0, the time that passes, or what graphs cost per unit of time."""
-
-BEGIN = -1
-"""In place of an action: a new episode begins."""
 
 
 class Layout(NamedTuple):
@@ -82,103 +69,15 @@ class EpisodeArrays(NamedTuple):
     until: Floats  # [n] work space
 
 
-@kernel
-def step(
-    episodes: Any,
-    actions: Ints,
-    limit: float,
-    layout: Layout,
-    floats: Float32s,
-    indices: Ints,
-    masks: npt.NDArray[np.int8],
-    legal: Bools,
-    costs: Floats,
-    done: Bools,
-) -> None:
-    """One step of each episode: start a task or wait, then go on until something can start.
-
-    Args:
-        episodes: list of B tuples ``InstanceArrays``, ``SituationArrays``, ``WorldArrays``,
-            ``EpisodeArrays``; changed.
-        actions: ``[B]`` ``t * P + q`` or ``N * P`` to wait, legal; or ``BEGIN``; or less, to do
-            nothing.
-        limit: scaled times are cut off at it.
-        layout: of the observations.
-        floats: ``[B, W]`` features of type float.
-        indices: ``[B, 2 M]`` sources, then targets of the edges.
-        masks: ``[B, N + P + M]`` of tasks, processors and edges.
-        legal: ``[B, N * P + 1]``.
-        costs: ``[B]`` receives what the time that has passed costs.
-        done: ``[B]`` receives whether all tasks have finished.
-    """
-    for i in range(len(episodes)):
-        if actions[i] < BEGIN:
-            costs[i] = 0.0
-            continue
-        g, s, w, e = episodes[i]
-        costs[i] = _step(g, s, w, e, actions[i], layout)
-        if actions[i] == BEGIN:
-            _clear(g, layout, floats[i], indices[i], masks[i])
-            e.shown[0] = 0
-            _show_machines(e, g, layout, floats[i])
-        _show_graphs(w, e, layout, floats[i], indices[i], masks[i])
-        _describe(g, s, w, e, limit, layout, floats[i], legal[i])
-        done[i] = s.counts[N_FINISHED] == g.comp.shape[0]
-
-
 @borrowing
-def _step(
-    g: InstanceArrays,
-    s: SituationArrays,
-    w: WorldArrays,
-    e: EpisodeArrays,
-    action: int,
-    layout: Layout,
-) -> float:
-    if action == BEGIN:
-        begin(g, s)
-        open_world(g, s, w)
-        settle(g, s, w)
-        return 0.0
-    before = s.clock[NOW]
-    if action < layout.max_tasks * layout.max_processors:
-        task = action // layout.max_processors
-        start(g, s, task, action % layout.max_processors)
-        start_in(g, s, w, task)
-    else:
-        advance(g, s, w)
-    settle(g, s, w)
-    if e.charge[0] == MAKESPAN:
-        return s.clock[NOW] - before  # type: ignore[no-any-return]
-    return _charged(s, w, e, before) if e.charge[0] == RATES else 0.0
-
-
-@borrowing
-def _charged(s: SituationArrays, w: WorldArrays, e: EpisodeArrays, before: float) -> float:
-    """What the graphs cost from a time on until now."""
-    total = 0.0
-    for u in range(w.arrival.shape[0]):
-        since = max(before, max(e.since[u], w.arrival[u]))
-        if since >= s.clock[NOW]:
-            continue
-        end = 0.0
-        for t in range(w.first[u], w.first[u + 1]):
-            if s.status[t] != FINISHED:
-                end = s.clock[NOW]
-                break
-            end = max(end, s.finish[t])
-        total += e.rate[u] * max(0.0, end - since)
-    return total
-
-
-@borrowing
-def _clear(
+def clear(
     g: InstanceArrays,
     layout: Layout,
     floats: Float32s,
     indices: Ints,
     masks: npt.NDArray[np.int8],
 ) -> None:
+    """Nothing has arrived; the processors are there."""
     for k in range(floats.shape[0]):
         floats[k] = 0.0
     for k in range(indices.shape[0]):
@@ -190,7 +89,7 @@ def _clear(
 
 
 @borrowing
-def _show_machines(e: EpisodeArrays, g: InstanceArrays, layout: Layout, floats: Float32s) -> None:
+def show_machines(e: EpisodeArrays, g: InstanceArrays, layout: Layout, floats: Float32s) -> None:
     """Features of processors that do not change."""
     for f in range(e.static.shape[0]):
         at, group = e.static[f, 0], e.static[f, 1]
@@ -205,7 +104,7 @@ def _show_machines(e: EpisodeArrays, g: InstanceArrays, layout: Layout, floats: 
 
 
 @borrowing
-def _show_graphs(
+def show_graphs(
     w: WorldArrays,
     e: EpisodeArrays,
     layout: Layout,
@@ -240,7 +139,7 @@ def _show_graphs(
 
 
 @borrowing
-def _describe(
+def describe(
     g: InstanceArrays,
     s: SituationArrays,
     w: WorldArrays,
