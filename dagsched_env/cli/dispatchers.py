@@ -45,6 +45,7 @@ HELP = (
     f"{FIFO}; {', '.join(LISTS)}: list scheduling at each event; plan:SCHEDULER, its plan as an "
     "order; times:SCHEDULER, its plan with its times; replan:SCHEDULER, a new plan whenever a task "
     "ends, replan-late: when the run is late, replan-changes: when graphs arrive or machines fail; "
+    "SCHEDULER is one of dagsched compare, with --checkpoint policy, too; "
     f"{CLAIRVOYANT}, {SOLVE} with the real durations; learned, the network of aerl-ds[trainer], "
     f"learned:FILE, of your own aerl train --online; default: {' '.join(DEFAULT)}"
 )

@@ -53,7 +53,7 @@ def add_commands(commands: Commands) -> None:
         commands,
         "simulate",
         "compare dispatchers in runs where durations differ, graphs arrive, machines fail",
-        "  dagsched simulate montage-chameleon-2mass-005d-001 --processors 8 --platform identical\n"
+        "  dagsched simulate montage --processors 8 --platform identical --bandwidth 1Gbit/s\n"
         "  dagsched simulate family:cholesky?tiles=8 --noise lognormal?cv=0.3 --draws 50\n"
         "  dagsched simulate family:fft --arrivals 'poisson?graphs=20&load=0.8' \\\n"
         "      --objective mean_completion --dispatchers heft shortest replan:heft\n"
@@ -73,7 +73,7 @@ def add_commands(commands: Commands) -> None:
         metavar="SPEC",
         default=["lognormal"],
         help="how real durations differ from expected ones; several are multiplied, none = as "
-        "expected; default: %(default)s",
+        "expected; default: lognormal",
     )
     parser.add_argument("--arrivals", metavar="SPEC", help="default: one graph, at time 0")
     parser.add_argument("--outages", metavar="SPEC", help="default: no machine fails")
