@@ -16,6 +16,8 @@
 | csv          | .csv, a directory  | yes  | yes   | instance, exactly, and schedule; or workflow  |
 | job_shop     | .jsp, .jss         | yes  | no    | instance without communication                |
 | fjsp         | .fjs, .fjsp        | yes  | no    | instance without communication                |
+| dag          | .dag               | yes  | no    | instance: times by processor, data as times   |
+| saga         | .saga.json         | yes  | no    | instance: costs, speeds (SAGA, DAGBench)      |
 | psplib       | .sm                | yes  | no    | instance: a project with resources (RCPSP)    |
 | patterson    | .rcp               | yes  | no    | instance: a project with resources (RCPSP)    |
 | chrome_trace | .trace.json        | yes  | yes   | schedule (chrome://tracing); measured run     |
@@ -65,6 +67,8 @@ In reading order:
 - ``stg``: Standard Task Graphs;
 - ``job_shop``: job-shop text;
 - ``fjsp``: flexible job-shop text;
+- ``dag``: graphs with a time for each processor, of Santiago et al.;
+- ``saga``: problems of SAGA and DAGBench;
 - ``psplib``: projects with limited resources, of PSPLIB;
 - ``patterson``: projects with limited resources, in Patterson's layout;
 - ``networkx_workflow``: a workflow from a networkx graph;

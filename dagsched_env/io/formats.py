@@ -8,6 +8,7 @@ from dagsched_env.io import (
     chrome_trace,
     csv_trio,
     csv_workflow,
+    dag,
     dax,
     dot,
     fjsp,
@@ -20,6 +21,7 @@ from dagsched_env.io import (
     pegasus,
     psplib,
     run_json,
+    saga,
     snakemake,
     stg,
     trace_events,
@@ -68,6 +70,12 @@ FORMATS: dict[str, Format] = {
         read=lambda source: csv_workflow.parse(source) or csv_trio.parse(source.path),
         write=csv_trio.dump,
         schedule="optional",
+    ),
+    "dag": Format(
+        title="graph of Santiago et al.",
+        suffixes=(".dag",),
+        # Its names have dots: fpppp-16-334-0.1-0.5.dag.
+        read=lambda source: dag.parse(source.text, name=source.path.stem),
     ),
     "dax": Format(
         title="DAX",
@@ -133,6 +141,11 @@ FORMATS: dict[str, Format] = {
         title="measured run",
         suffixes=(".run.json",),
         read=lambda source: run_json.parse(source.json),
+    ),
+    "saga": Format(
+        title="problem of SAGA",
+        suffixes=(".saga.json",),
+        read=lambda source: saga.parse(source.json, name=source.stem),
     ),
     "snakemake": Format(
         title="working folder of Snakemake",

@@ -6,6 +6,7 @@ from typing import Any
 
 from dagsched_env.io import (
     csv_workflow,
+    dag,
     fjsp,
     machine_file,
     nextflow,
@@ -14,6 +15,7 @@ from dagsched_env.io import (
     pegasus,
     psplib,
     run_json,
+    saga,
     trace_events,
     wfformat,
 )
@@ -69,10 +71,10 @@ def recognise(source: Source) -> str:
     Otherwise JSON starts with a brace or bracket, XML with ``<``, DOT with ``digraph``, CSV with a
     header of tasks and times, a log of ninja with ``# ninja log``, a trace of Nextflow with its
     header; lines of a Pegasus workflow start with ``pegasus:`` and ``jobs:``; a project of PSPLIB
-    has a line ``PRECEDENCE RELATIONS``. Numbers are STG if the first line holds one of them. Else
-    they are a job shop where there are titles, or each job visits each machine once; else a
-    flexible job shop where the lines have its form; else a job shop where the lines have pairs of
-    numbers, or are twice as many as the jobs.
+    has a line ``PRECEDENCE RELATIONS``, a graph of Santiago et al. lines ``#tasks`` and ``#edges``.
+    Numbers are STG if the first line holds one of them. Else they are a job shop where there are
+    titles, or each job visits each machine once; else a flexible job shop where the lines have its
+    form; else a job shop where the lines have pairs of numbers, or are twice as many as the jobs.
 
     Raises:
         FormatError: none of these; it lists the formats that can be read.
@@ -102,6 +104,8 @@ def recognise(source: Source) -> str:
         return "csv"
     if psplib.recognises(source.text):
         return "psplib"
+    if dag.recognises(source.text):
+        return "dag"
     return _numbers(source.text)
 
 
@@ -123,6 +127,8 @@ def _json(source: Source) -> str:
         return "run"
     if wfformat.recognises(source.json):
         return "wfformat"
+    if saga.recognises(source.json):
+        return "saga"
     if trace_events.recognises(source.json):
         return "chrome_trace"
     if machine_file.recognises(source.json):

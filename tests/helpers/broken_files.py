@@ -17,8 +17,8 @@ JUNK = [
     ";", "\\", "\x00", "\x1b[31m", "NaN", "Infinity", "../../etc/passwd", "a" * 100_000, "\ufeff",
 ]  # fmt: skip
 SUFFIXES = [
-    "csv", "dax", "dot", "fjs", "graphml", "gv", "jsp", "json", "rcp", "sm", "stg", "trace.json",
-    "txt", "wfformat.json", "xml", "yml", "unknown",
+    "csv", "dag", "dax", "dot", "fjs", "graphml", "gv", "jsp", "json", "rcp", "saga.json", "sm",
+    "stg", "trace.json", "txt", "wfformat.json", "xml", "yml", "unknown",
 ]  # fmt: skip
 
 LAUGHS = (

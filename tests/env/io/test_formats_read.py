@@ -246,7 +246,7 @@ def test_format_is_an_order(tmp_path):
     assert io.load(path).comp.tolist() == [[7, INF]]
     assert io.load(path, format="job_shop").comp.tolist() == [[INF, 1], [INF, 7]]
     with pytest.raises(
-        DAGSchedError, match="no format 'fjs': there are chrome_trace, csv, dax, dot, fjsp"
+        DAGSchedError, match="no format 'fjs': there are chrome_trace, csv, dag, dax, dot, fjsp"
     ):
         io.load(path, format="fjs")
     with pytest.raises(FormatError, match=r"a\.txt: not JSON"):
@@ -256,7 +256,7 @@ def test_format_is_an_order(tmp_path):
 def test_an_unknown_format_is_one_of_those_that_are_read(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("what is this\n")
-    with pytest.raises(FormatError, match=r"unknown format: .* suffix .*\.csv, \.dax,"):
+    with pytest.raises(FormatError, match=r"unknown format: .* suffix .*\.csv, \.dag, \.dax,"):
         io.load(path)
 
 
