@@ -6,6 +6,7 @@
 | valid           | 140       | the same 140 sizes, one family each, drawn independently          |
 | test            | 140       | as valid, drawn independently, with reference makespans           |
 | heldout         | 40        | Topcuoglu graphs of 30 tasks on 4 processors                      |
+| dagbench        | 74        | graphs of DAGBench on their networks, 1 to 1118 tasks             |
 | paper           | 8         | graphs of published papers, with proved optima                    |
 | resources       | 59        | tasks that share the cores of nodes: families, plans, workflows   |
 | structured      | 36        | numerical kernels and trees                                       |
@@ -22,6 +23,7 @@ In reading order:
 - ``splits``: ``train``, ``valid`` and ``test``: families × n × p × CCR;
 - ``fixed``: the suites that are lists;
 - ``resources``: tasks that share cores;
+- ``dagbench``: graphs of DAGBench;
 - ``references``: best known makespans, and how they were found.
 """
 
@@ -37,6 +39,7 @@ from dagsched_env import io
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.suites import fixed
+from dagsched_env.suites.dagbench import dagbench
 from dagsched_env.suites.fixed import HELDOUT_BETA, HELDOUT_CCR
 from dagsched_env.suites.references import Reference, published_references
 from dagsched_env.suites.resources import resources
@@ -55,6 +58,7 @@ __all__ = [
 ]
 
 _BUILDERS: dict[str, Callable[[], Recipes]] = {
+    "dagbench": dagbench,
     "heldout": fixed.heldout,
     "jobshop": fixed.jobshop,
     "paper": fixed.paper,

@@ -122,6 +122,29 @@ def test_paper_graphs_are_those_of_the_oracles():
     assert suites.load("paper") == [paper_instance(name) for name in GRAPHS]
 
 
+def test_graphs_of_dagbench_are_those_of_its_files():
+    """The numbers of ``edge.mtec_lightgbm`` are from its ``graph.json``."""
+    instance = suites.instance("dagbench", "edge.mtec_lightgbm")
+    assert instance.processor_names == ("Desktop", "AGXXavier", "XavierNX", "JetsonTX2")
+    assert instance.task_names[1] == "PCA"
+    assert instance.comp[1].tolist() == pytest.approx([30 / 10, 30 / 5, 30 / 3.5, 30 / 2])
+    pairs = map(tuple, instance.edges.tolist())
+    assert dict(zip(pairs, instance.data, strict=True))[1, 5] == 20
+    assert instance.inv_bandwidth[2, 1] == 1 / 5000
+    sizes = [i.n_tasks for i in suites.load("dagbench")]
+    assert (min(sizes), max(sizes)) == (1, 1118)
+
+
+def test_no_graph_of_dagbench_is_for_non_commercial_use_only():
+    text = (FINGERPRINTS.parent / "dagbench.json").read_text(encoding="utf-8")
+    content = json.loads(text)
+    assert len(content["graphs"]) + len(content["left_out"]) == 84
+    assert not set(content["graphs"]) & set(content["left_out"])
+    assert not re.search("non-?commercial", json.dumps(content["graphs"]), re.IGNORECASE)
+    licence = (FINGERPRINTS.parent / "LICENSE-DAGBench").read_text(encoding="utf-8")
+    assert "Apache License" in licence
+
+
 def test_structured_graphs_have_their_sizes():
     # Three of the formulas that the generators state.
     assert suites.instance("structured", "gaussian-10-p16-ccr5").n_tasks == (100 + 10 - 2) // 2
@@ -211,7 +234,7 @@ def test_a_drift_is_announced(monkeypatch):
 
 
 def test_unknown_names():
-    with pytest.raises(DAGSchedError, match=r"no suite 'papers': there are heldout, .*workflows"):
+    with pytest.raises(DAGSchedError, match=r"no suite 'papers': there are dagbench, heldout, .*workflows"):
         suites.load("papers")
     with pytest.raises(DAGSchedError, match="no suite 'papers'"):
         suites.reference("papers")
