@@ -15,6 +15,7 @@ In reading order:
 - ``comparison``: ``dagsched compare``;
 - ``dispatchers``: the dispatchers that a command line can name;
 - ``simulation``: ``dagsched simulate``;
+- ``archive``: ``dagsched records``;
 - ``runs``: ``dagsched import``, ``explain``, ``order`` and ``history``;
 - ``files``: ``dagsched generate`` and ``dagsched convert``;
 - ``compilation``: ``dagsched warm-up``, and the line that says that a command compiles.
@@ -27,6 +28,7 @@ from collections.abc import Sequence
 
 from dagsched_env import __version__
 from dagsched_env.cli import (
+    archive,
     comparison,
     compilation,
     files,
@@ -44,6 +46,9 @@ __all__ = ["main"]
 
 EXIT_ERROR = 2
 
+MODULES = (inspection, scheduling, comparison, simulation, archive, runs, files, compilation)
+"""In the order of their commands in the help."""
+
 EXAMPLES = """examples:
   dagsched info montage
   dagsched schedule montage --scheduler heft --out schedule.json --gantt gantt.png
@@ -56,10 +61,12 @@ EXAMPLES = """examples:
   dagsched generate cholesky tiles=6 --processors 8 --ccr 2 --seed 7 --out instance.json
   dagsched convert instance.json instance.dot
   dagsched simulate family:cholesky?tiles=8 --noise lognormal?cv=0.3
+  dagsched records verify docs/records
   dagsched explain workflow/ --html why.html
   dagsched warm-up
 
-exit codes: 0 done, 2 wrong usage or bad input (one line on stderr), 130 interrupted"""
+exit codes: 0 done, 1 a record is wrong, 2 wrong usage or bad input (one line on stderr),
+130 interrupted"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -69,16 +76,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: the arguments without the program's name; ``sys.argv`` when None.
 
     Returns:
-        The exit code: 0, or 2 after a one-line error on stderr. Wrong usage exits by
-        ``SystemExit(2)``, as argparse does.
+        The exit code: 0, 1 where ``records verify`` finds a wrong record, or 2 after a one-line
+        error on stderr. Wrong usage exits by ``SystemExit(2)``, as argparse does.
     """
     print_any_text()
     words = sys.argv[1:] if argv is None else argv
     command_line = argparse.Namespace(command_line=shlex.join(["dagsched", *words]))
     arguments = _parser().parse_args(words, command_line)
+    code: int | None = None
     try:
         with interrupts(), announced_compilation("dagsched"):
-            arguments.run(arguments)
+            code = arguments.run(arguments)
             sys.stdout.flush()  # within reach of the errors below
     except BrokenPipeError:
         leave_unread()
@@ -87,7 +95,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_ERROR
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
-    return 0
+    return code or 0
 
 
 def _one_line(error: Exception) -> str:
@@ -105,6 +113,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"dagsched {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for module in (inspection, scheduling, comparison, simulation, runs, files, compilation):
+    for module in (
+        inspection,
+        scheduling,
+        comparison,
+        simulation,
+        archive,
+        runs,
+        files,
+        compilation,
+    ):
         module.add_commands(commands)
     return parser

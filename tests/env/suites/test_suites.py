@@ -234,7 +234,7 @@ def test_a_drift_is_announced(monkeypatch):
 
 
 def test_unknown_names():
-    with pytest.raises(DAGSchedError, match=r"no suite 'papers': there are dagbench, heldout, .*workflows"):
+    with pytest.raises(DAGSchedError, match=r"no suite 'papers': there are dagbench, .*workflows"):
         suites.load("papers")
     with pytest.raises(DAGSchedError, match="no suite 'papers'"):
         suites.reference("papers")
