@@ -20,7 +20,6 @@ The file is written after each instance, so a run that was killed goes on where 
 
 import argparse
 import math
-import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,6 +28,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+from commits import last_change
 
 import aerl_trainer
 import dagsched_env
@@ -273,20 +273,7 @@ def unknown(instance: Instance) -> Reference:
 
 def commit_of(sources: Path) -> str | None:
     """The last commit that changed the code, marked where more has changed since; None: no git."""
-    code = ["dagsched_env/*.py", "aerl_trainer", "benchmarks/references.py"]
-    try:
-        head, changed = (
-            subprocess.run(
-                ["git", *command], cwd=sources, capture_output=True, text=True, check=True
-            ).stdout.strip()
-            for command in (
-                ["log", "-1", "--format=%h", "--abbrev=12", "--", *code],
-                ["diff", "--name-only", "HEAD", "--", *code],
-            )
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return f"{head}-dirty" if changed else head or None
+    return last_change(sources, ["dagsched_env/*.py", "aerl_trainer", "benchmarks/references.py"])
 
 
 def known_of(path: Path, suite: str) -> dict[str, Reference]:

@@ -43,11 +43,19 @@ that is not proved."""
 def script() -> ModuleType:
     pytest.importorskip("ortools")
     pytest.importorskip("torch")
-    spec = importlib.util.spec_from_file_location("references_script", SCRIPT)
+    module = loaded("references_script")
+    module.commit_of = lambda _: COMMIT
+    return module
+
+
+def loaded(name: str) -> ModuleType:
+    """The script as a module of its own, beside those that it imports."""
+    spec = importlib.util.spec_from_file_location(name, SCRIPT)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    module.commit_of = lambda _: COMMIT
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(SCRIPT.parent))
+        spec.loader.exec_module(module)
     return module
 
 
@@ -194,10 +202,7 @@ def test_an_instance_of_two_suites_is_searched_once(script, tmp_path):
 
 
 def test_the_commit_is_that_of_the_checkout(tmp_path):
-    spec = importlib.util.spec_from_file_location("references_again", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
+    module = loaded("references_again")
     assert module.commit_of(tmp_path) is None
     commit = module.commit_of(ROOT)
     assert commit is None or re.fullmatch(r"[0-9a-f]{12}(-dirty)?", commit)

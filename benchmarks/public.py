@@ -1,0 +1,158 @@
+"""``solve`` on public sets: how far from the best known, and schedules for the archive.
+
+    python benchmarks/public.py --set dagbench --seconds 2
+    python benchmarks/public.py --set ft la --seconds 10 --folder CHECKOUT [--only 'la0*']
+
+Sets are the families of job shops of ScheduleOpt/benchmarks (ft, la, abz, orb, swv, yn, ta, dmu,
+tai, dct, bel) and ``fjsp``, its flexible ones; ``santiago``, the graphs of
+AASantiago/SchedulingInstances; and the suites of the package, ``dagbench`` among them. Of the
+former CHECKOUT has the files; none are shipped.
+
+Each instance is solved once by ``dagsched_env.solver.solve`` on one core, from nothing. A schedule
+that is shorter than that on record in ``--records`` takes its place, or raises its bound. The table
+shows makespan / best known - 1, on how many instances it is at or below the best known, and how far
+makespans are above the bounds. Each finished instance is a line of ``--journal``, from which a
+second call with the same seconds, seed and code goes on.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from commits import last_change
+from public_sets import SETS, Case, PublicSet, public_set
+
+import dagsched_env
+from dagsched_env import Instance, records
+from dagsched_env.io.journal import Journal
+from dagsched_env.solver import solve
+
+ROOT = Path(dagsched_env.__file__).parent.parent
+CODE = [f"dagsched_env/{room}" for room in ("kernels", "problem", "schedulers", "exact", "solver")]
+"""What decides which schedules are found."""
+REACHED = 1e-6
+"""A gap up to this is none: makespans are rounded."""
+Line = dict[str, Any]
+"""What is kept of an instance."""
+
+
+class Archive:
+    """The records of a set, written whenever one is better.
+
+    Args:
+        folder: of the files.
+        members: the set.
+    """
+
+    def __init__(self, folder: Path, members: PublicSet) -> None:
+        self._folder = folder
+        path = folder / f"{members.name}.json"
+        known = records.read_set(path).entries if path.exists() else {}
+        self._set = records.RecordSet(members.name, members.source, dict(known))
+
+    def offer(self, entry: records.Entry) -> None:
+        """Keep an entry if it is better; one of another instance of its name is replaced."""
+        known = self._set.entries.get(entry.name)
+        if known is not None and known.fingerprint == entry.fingerprint:
+            entry = records.better_of(known, entry)
+        if entry != known:
+            entries = {**self._set.entries, entry.name: entry}
+            self._set = records.RecordSet(self._set.name, self._set.source, entries)
+            self._folder.mkdir(parents=True, exist_ok=True)
+            records.write_set(self._folder, self._set)
+
+
+def solved(case: Case, instance: Instance, options: Line) -> records.Entry:
+    """The entry of what ``solve`` finds.
+
+    Args:
+        case: what is known of it.
+        instance: the problem.
+        options: ``seconds``, ``seed``, and the ``commit`` of the code.
+    """
+    result = solve(instance, budget_s=options["seconds"], seed=options["seed"])
+    return records.make_entry(
+        case.name,
+        instance,
+        result.schedule,
+        date=time.strftime("%Y-%m-%d", time.gmtime()),
+        solver=f"dagsched_env.solver.solve ({result.found_by})",
+        lower_bound=max(result.lower_bound, case.bound),
+        seconds=result.elapsed_s,
+        commit=options["commit"],
+    )
+
+
+def run(members: PublicSet, arguments: argparse.Namespace, options: Line) -> list[Line]:
+    """Every instance of a set that ``--only`` lets through."""
+    archive = Archive(arguments.records, members)
+    journal = Journal(arguments.journal, {**options, "set": members.name})
+    lines = []
+    for case in members.cases:
+        if not fnmatch(case.name, arguments.only):
+            continue
+        instance = case.make()
+        line = journal.find(instance)
+        if line is None:
+            entry = solved(case, instance, options)
+            archive.offer(entry)
+            line = json.loads(json.dumps(asdict(entry)))
+            journal.add(instance, line)
+            print(f"{members.name}/{case.name}: {entry.makespan:.10g}{beside(case)}", flush=True)
+        lines.append({**line, "known": case.known})
+    return lines
+
+
+def beside(case: Case) -> str:
+    """The best known makespan in a message."""
+    if case.known is None:
+        return ""
+    return f", best known {case.known:.10g}" + (f" ({case.since})" if case.since else "")
+
+
+def row(name: str, lines: Sequence[Line]) -> str:
+    """Of the table."""
+    gaps = np.array([x["makespan"] / x["known"] - 1.0 for x in lines if x["known"]])
+    above = np.array([x["makespan"] / max(x["lower_bound"], 1e-300) - 1.0 for x in lines])
+    compared = f"{len(gaps):>10}  {'-':>8}  {'-':>11}"
+    if gaps.size:
+        reached = f"{(gaps <= REACHED).sum()} ({(gaps < -REACHED).sum()})"
+        compared = f"{len(gaps):>10}  {gaps.mean():>8.2%}  {reached:>11}"
+    proved = (above <= REACHED).sum()
+    return f"{name:<16}  {len(lines):>9}  {compared}  {above.mean():>11.2%}  {proved:>6}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--set", nargs="+", required=True, choices=SETS, metavar="NAME")
+    parser.add_argument("--seconds", type=float, required=True)
+    parser.add_argument("--folder", type=Path, help="checkout of the repository of the set")
+    parser.add_argument("--only", default="*", metavar="PATTERN")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--records", type=Path, default=ROOT / "docs" / "records")
+    parser.add_argument("--journal", type=Path, default=ROOT / "runs" / "public.jsonl")
+    arguments = parser.parse_args()
+    arguments.journal.parent.mkdir(parents=True, exist_ok=True)
+    options = {"seconds": arguments.seconds, "seed": arguments.seed}
+    options |= {"commit": last_change(ROOT, CODE)}
+    try:
+        sets = [public_set(name, arguments.folder) for name in arguments.set]
+    except ValueError as error:
+        parser.error(str(error))
+    table = []
+    for members in sets:
+        lines = run(members, arguments, options)
+        if lines:
+            table.append(row(members.name, lines))
+    print(f"\n{'set':<16}  instances  best known  mean gap  at (below)  above bound  proved")
+    print("\n".join(table))
+
+
+if __name__ == "__main__":
+    main()

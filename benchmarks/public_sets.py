@@ -1,0 +1,116 @@
+"""The sets of ``public.py``: instances of suites and of public repositories, and what is known."""
+
+import json
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from dagsched_env import Instance, io, suites
+from dagsched_env.records.instances import SUITE, names_of
+
+JOB_SHOPS = ("ft", "la", "abz", "orb", "swv", "yn", "ta", "dmu", "tai", "dct", "bel")
+"""Families of ``jobshop`` in ScheduleOpt/benchmarks; sets of their own."""
+SCHEDULE_OPT = "https://github.com/ScheduleOpt/benchmarks (CC BY-SA 4.0)"
+SANTIAGO = "https://github.com/AASantiago/SchedulingInstances (no licence)"
+SETS = (*JOB_SHOPS, "fjsp", "santiago", *suites.SUITES)
+
+
+class Case(NamedTuple):
+    """An instance of a set, made or read when its turn comes."""
+
+    name: str
+    make: Callable[[], Instance]
+    known: float | None
+    """The best known makespan; None: nothing is published."""
+    since: str = ""
+    """Day from which on it is known, if it is said."""
+    bound: float = 0.0
+    """A lower bound that was proved here before (time)."""
+
+
+class PublicSet(NamedTuple):
+    """A set, and where its instances come from."""
+
+    name: str
+    source: str
+    cases: list[Case]
+
+
+def public_set(name: str, folder: Path | None) -> PublicSet:
+    """A set by its name.
+
+    Args:
+        name: one of ``SETS``.
+        folder: a checkout of the repository of the set; suites need none.
+
+    Raises:
+        ValueError: there is no such set, or it needs a folder, or the folder is another one.
+    """
+    if name in suites.SUITES:
+        return PublicSet(name, SUITE, list(of_suite(name)))
+    if name not in SETS:
+        raise ValueError(f"no set {name!r}: there are {', '.join(SETS)}")
+    if folder is None:
+        raise ValueError(f"{name}: its instances are not shipped: name a checkout with --folder")
+    if name == "santiago":
+        found = PublicSet(name, SANTIAGO, list(of_santiago(folder)))
+    elif name == "fjsp":
+        found = PublicSet(name, SCHEDULE_OPT, list(of_flexible_job_shops(folder)))
+    else:
+        found = PublicSet(name, SCHEDULE_OPT, list(of_job_shops(folder, name)))
+    if not found.cases:
+        raise ValueError(f"{folder} has no instances of {name}: name a checkout of {found.source}")
+    return found
+
+
+def of_suite(name: str) -> Iterator[Case]:
+    known = suites.reference(name)
+    made = {instance.name: instance for instance in suites.load(name)}
+    for key, instance in made.items():
+        case = Case(str(key), instance.renamed, None)
+        reference = known.get(case.name)
+        if reference is not None:
+            case = case._replace(known=reference.makespan, bound=reference.lower_bound)
+        yield case
+
+
+def of_job_shops(folder: Path, family: str) -> Iterator[Case]:
+    """Those of a family that have a file; the largest are in archives, which are left out."""
+    parts = folder / "jobshop"
+    best = best_known(parts / "solutions" / "bks.json")
+    for path in sorted((parts / "instances" / "text").rglob("*.txt")):
+        record = best.get(path.stem)
+        if record is not None and record["family"] == family:
+            yield from_file(path.stem, path, "job_shop", record)
+
+
+def of_flexible_job_shops(folder: Path) -> Iterator[Case]:
+    """Four folders have files of the same names; the names of the set tell them apart."""
+    parts = folder / "flexible-jobshop"
+    best = best_known(parts / "solutions" / "bks.json")
+    for path in sorted((parts / "instances" / "fjsp").rglob("*.txt")):
+        name = next((name for name in names_of(path) if name in best), path.stem)
+        yield from_file(name, path, "fjsp", best.get(name) or best.get(f"dpp{name}"))
+
+
+def of_santiago(folder: Path) -> Iterator[Case]:
+    """The four families and the small graphs of papers."""
+    for path in [*sorted(folder.rglob("*.dag")), *sorted(folder.glob("Synthetic/*.txt"))]:
+        yield from_file(path.stem, path, "dag", None)
+
+
+def from_file(name: str, path: Path, format: str, record: dict | None) -> Case:
+    """A case of a file, with its record in ``bks.json``."""
+    make = partial(io.load, path, format=format)
+    if record is None:
+        return Case(name, make, None)
+    best = record["upper_bound"]
+    since = [found["date"] for found in record["ub_data"] if found["value"] == best]
+    return Case(name, make, float(best), min(since, default=""))
+
+
+def best_known(path: Path) -> dict[str, dict]:
+    """Name → its record; nothing where there is no such file."""
+    records = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    return {record["instance"]: record for record in records}
