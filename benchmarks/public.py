@@ -119,13 +119,15 @@ def beside(case: Case) -> str:
 def row(name: str, lines: Sequence[Line]) -> str:
     """Of the table."""
     gaps = np.array([x["makespan"] / x["known"] - 1.0 for x in lines if x["known"]])
-    above = np.array([x["makespan"] / max(x["lower_bound"], 1e-300) - 1.0 for x in lines])
+    bounded = [x for x in lines if x["lower_bound"] > 0]
+    above = np.array([x["makespan"] / x["lower_bound"] - 1.0 for x in bounded])
     compared = f"{len(gaps):>10}  {'-':>8}  {'-':>11}"
     if gaps.size:
         reached = f"{(gaps <= REACHED).sum()} ({(gaps < -REACHED).sum()})"
         compared = f"{len(gaps):>10}  {gaps.mean():>8.2%}  {reached:>11}"
     proved = (above <= REACHED).sum()
-    return f"{name:<16}  {len(lines):>9}  {compared}  {above.mean():>11.2%}  {proved:>6}"
+    mean = f"{above.mean():.2%}" if above.size else "-"
+    return f"{name:<16}  {len(lines):>9}  {compared}  {mean:>11}  {proved:>6}"
 
 
 def main() -> None:

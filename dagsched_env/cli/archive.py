@@ -92,7 +92,7 @@ def _submit(arguments: argparse.Namespace) -> None:
         instance = _instance(arguments.instance)
     schedule = read_schedule(arguments.schedule, instance)
     folder = Path(arguments.records)
-    home = records.home_of(instance, records.read_folder(folder) if folder.exists() else [])
+    home = records.home_of(instance, records.read_folder(folder) if _has_files(folder) else [])
     name = home[1] if home else instance.name or Path(arguments.schedule).stem
     entry = records.make_entry(
         name,
@@ -115,12 +115,17 @@ def _submit(arguments: argparse.Namespace) -> None:
         )
         return
     kept = entry if known is None else records.better_of(known, entry)
+    folder.mkdir(exist_ok=True)
     path = records.write_set(
         folder, records.RecordSet(home[0].name, home[0].source, {**home[0].entries, name: kept})
     )
     before = "there was none" if known is None else f"it was {known.makespan:.10g}"
     print(f"{where}: a record, {kept.makespan:.10g}; {before}")
     print(f"wrote {path}")
+
+
+def _has_files(folder: Path) -> bool:
+    return folder.is_dir() and any(folder.iterdir())
 
 
 def _instance(spec: str) -> Instance:

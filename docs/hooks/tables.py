@@ -6,13 +6,14 @@ A line ``{{ name }}`` of a page stands for the table of that name in ``TABLES``.
 import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import docstring_parser
 from mkdocs.exceptions import PluginError
 
 from aerl_trainer.config import Setting, settings
-from dagsched_env import DAGSchedEnv, io, suites
+from dagsched_env import DAGSchedEnv, io, records, suites
 from dagsched_env.environment.actions import ACTIONS
 from dagsched_env.environment.features import FEATURES, FLAT_FEATURES, LIMIT, Feature
 from dagsched_env.environment.online.env import DAGSchedOnlineEnv
@@ -20,6 +21,7 @@ from dagsched_env.environment.online.features import ONLINE_FEATURES
 from dagsched_env.environment.rewards import REDUCTIONS, REWARDS, Reduction, RewardFn
 from dagsched_env.generators import GENERATORS
 from dagsched_env.io import MachineOptions
+from dagsched_env.pictures.page import Cell, plain, sortable_table, sorting
 from dagsched_env.problem.platforms import PLATFORMS
 from dagsched_env.schedulers import CONSTRUCTIVE, SCHEDULERS, SEARCHERS
 from dagsched_env.sources import specs
@@ -41,6 +43,10 @@ RANGES = {
     "mask": "0 or 1, int8",
     "index": "task, int64",
 }
+
+ARCHIVE = Path(__file__).parents[1] / "records"
+RECORD_HEAD = ("instance", "tasks", "makespan", "lower bound", "gap %", "shorter, without schedule")
+RECORD_HEAD += ("solver", "seconds", "date")
 
 COMMON = ("instance", "insertion")
 """What every scheduler takes."""
@@ -186,6 +192,50 @@ def machine_options() -> str:
     return table(("option", "in a SPEC and in Python", "meaning"), rows)
 
 
+# -- the archive -------------------------------------------------------------------------------
+
+
+def archive() -> str:
+    """A section for each set on record, with a table that can be sorted."""
+    sections = "\n\n".join(map(_record_section, records.read_folder(ARCHIVE)))
+    return f'{sections}\n\n<script>\n"use strict";\n{sorting()}</script>'
+
+
+def _record_section(found: records.RecordSet) -> str:
+    entries = list(found.entries.values())
+    optimal = sum(entry.optimal for entry in entries)
+    gap = sum(entry.gap for entry in entries) / max(len(entries), 1)
+    known = suites.reference(found.name) if found.name in suites.SUITES else {}
+    rows = (_record_row(entry, known.get(entry.name)) for entry in entries)
+    return "\n\n".join(
+        [
+            f"### {code(found.name)}",
+            f"{len(entries)} instances, {optimal} of them optimal; mean gap {gap:.2%}. From: "
+            f"{found.source}. File: [{found.name}.json](../records/{found.name}.json).",
+            "\n".join(sortable_table(RECORD_HEAD, rows)),
+        ]
+    )
+
+
+def _record_row(entry: records.Entry, known: suites.Reference | None) -> list[Cell | str]:
+    shorter = known is not None and records.is_shorter(known.makespan, entry.makespan)
+    return [
+        entry.name,
+        _number(len(entry.order)),
+        _number(entry.makespan),
+        _number(entry.lower_bound),
+        Cell(f"{100 * entry.gap:.2f}", 100 * entry.gap),
+        _number(known.makespan) if known is not None and shorter else "-",
+        entry.solver,
+        "-" if entry.seconds is None else Cell(f"{entry.seconds:.3g}", entry.seconds),
+        entry.date,
+    ]
+
+
+def _number(value: float) -> Cell:
+    return Cell(plain(f"{value:.6g}"), value)
+
+
 # -- settings ----------------------------------------------------------------------------------
 
 
@@ -207,6 +257,7 @@ def _setting_row(setting: Setting) -> tuple[str, ...]:
 
 TABLES: dict[str, Callable[[], str]] = {
     "actions": actions,
+    "archive": archive,
     "environment": environment,
     "families": families,
     "formats": formats,

@@ -20,7 +20,7 @@ from aerl_trainer.config import Config
 from aerl_trainer.policy.encoding.evaluator import PriorEvaluator
 from aerl_trainer.tree.alone import search_alone
 from aerl_trainer.tree.records import SearchJob
-from dagsched_env import Instance, suites
+from dagsched_env import Instance, records, suites
 from dagsched_env.generators import TopcuogluGenerator
 from helpers import ROOT
 from helpers.small_runs import problem
@@ -288,6 +288,76 @@ def test_solvers_meet_on_a_cluster_and_a_finished_contest_starts_none(printed_he
     assert "Worse than the portfolio: 0 of 1." in tables
     again = printed_here("solvers.py", *few, "--ray", "127.0.0.1:9")  # nobody is there
     assert again.strip() == tables.strip()
+
+
+def public(printed_here, folder, *options):
+    """What ``public.py`` prints, with all its files in a folder."""
+    files = ["--records", str(folder / "records"), "--journal", str(folder / "journal.jsonl")]
+    return printed_here("public.py", "--seconds", "0.05", *files, *options)
+
+
+def test_public_sets_are_solved_once_and_what_is_found_is_on_record(
+    printed_here, tmp_path, monkeypatch
+):
+    first = public(printed_here, tmp_path, "--set", "paper", "--only", "[HK]*")
+    progress, table = first.split("\n\n")
+    assert progress.splitlines()[0] == "paper/Hsu: 80, best known 80"
+    assert table.splitlines()[1].split()[:6] == ["paper", "3", "3", "0.00%", "3", "(0)"]
+    (verdict,) = records.verify_folder(tmp_path / "records")
+    assert (verdict.wrong, set(verdict.records.entries)) == ({}, {"Hsu", "Kang1", "Kuan"})
+    kept = (tmp_path / "records" / "paper.json").read_text()
+    monkeypatch.setattr(importlib.import_module("public"), "solve", None)  # nobody calls it
+    again = public(printed_here, tmp_path, "--set", "paper", "--only", "[HK]*")
+    assert again.strip() == table.strip()
+    assert (tmp_path / "records" / "paper.json").read_text() == kept
+
+
+def test_public_sets_of_a_checkout(printed_here, tmp_path):
+    """Files in the layout of ScheduleOpt/benchmarks; the best known makespan is one too low."""
+    parts = tmp_path / "jobshop"
+    (parts / "instances" / "text" / "Somebody").mkdir(parents=True)
+    (parts / "solutions").mkdir()
+    shop = (ROOT / "tests" / "data" / "formats" / "ft06.txt").read_text()
+    (parts / "instances" / "text" / "Somebody" / "ft06.txt").write_text(shop)
+    best = {"instance": "ft06", "family": "ft", "upper_bound": 54}
+    best["ub_data"] = [{"value": 54, "date": "2026-06-01"}, {"value": 57, "date": "2020-01-01"}]
+    (parts / "solutions" / "bks.json").write_text(json.dumps([best]))
+    printed = public(printed_here, tmp_path, "--set", "ft", "--folder", str(tmp_path))
+    line, _, _, row = printed.splitlines()
+    assert re.fullmatch(r"ft/ft06: 5\d, best known 54 \(2026-06-01\)", line)
+    makespan = float(line.split()[1].rstrip(","))
+    assert row.split()[3] == f"{makespan / 54 - 1:.2%}"
+    assert row.split()[4:6] == ["0", "(0)"]
+    (verdict,) = records.verify_folder(tmp_path / "records", parts)
+    assert verdict.wrong == {}
+    assert verdict.records.entries["ft06"].makespan == makespan
+
+
+def test_flexible_job_shops_of_one_file_name_are_told_apart(script, tmp_path):
+    parts = tmp_path / "flexible-jobshop"
+    names = {"edata/la01": "la01_edata", "vdata/la01": "la01_vdata", "Brandimarte/mk01": "mk01"}
+    names |= {"DauzerePaulli/01a": "dpp01a"}
+    for path in names:
+        file = parts / "instances" / "fjsp" / f"{path}.txt"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("1 1\n1 1 1 5\n")
+    (parts / "solutions").mkdir()
+    best = [
+        {"instance": name, "upper_bound": i, "ub_data": []}
+        for i, name in enumerate(names.values(), 1)
+    ]
+    (parts / "solutions" / "bks.json").write_text(json.dumps(best))
+    found = script("public_sets").public_set("fjsp", tmp_path)
+    assert {case.name: case.known for case in found.cases} == {
+        "la01_edata": 1.0,
+        "la01_vdata": 2.0,
+        "mk01": 3.0,
+        "01a": 4.0,
+    }
+    with pytest.raises(ValueError, match="has no instances of ta: name a checkout of https"):
+        script("public_sets").public_set("ta", tmp_path)
+    with pytest.raises(ValueError, match="name a checkout with --folder"):
+        script("public_sets").public_set("santiago", None)
 
 
 def test_a_turn_is_a_mean_over_seeds(script):

@@ -16,7 +16,7 @@ import yaml
 
 from aerl_trainer.config import settings
 from aerl_trainer.run import validator
-from dagsched_env import SCHEDULERS, io, suites
+from dagsched_env import SCHEDULERS, io, records, suites
 from dagsched_env.environment.actions import ACTIONS
 from dagsched_env.environment.features import FEATURES
 from dagsched_env.environment.rewards import REWARDS
@@ -151,6 +151,18 @@ def test_a_table_has_every_name_and_no_empty_meaning(
 def test_the_tables_of_docstrings_have_every_format_and_suite(tables: ModuleType) -> None:
     assert [name for name in FORMATS if f"| {name} " not in tables.made("formats")] == []
     assert [name for name in suites.SUITES if f"| {name} " not in tables.made("suites")] == []
+
+
+def test_every_record_is_a_row_of_a_table_that_can_be_sorted(tables: ModuleType) -> None:
+    text = tables.made("archive")
+    sections = re.split(r"^### `(\w+)`\n", text, flags=re.MULTILINE)[1:]
+    shown = dict(zip(sections[::2], sections[1::2], strict=True))
+    for found in records.read_folder(DOCS / "records"):
+        rows = re.findall(r"<tr><td>(.*?)</td>", shown[found.name])
+        assert rows == list(found.entries)
+        assert f"(../records/{found.name}.json)" in shown[found.name]
+        assert shown[found.name].count('<table class="sortable') == 1
+    assert text.count("table.sortable") == 1, "one script sorts all"
 
 
 @pytest.mark.parametrize(
