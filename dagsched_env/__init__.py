@@ -20,7 +20,8 @@ attributes of this package that are loaded on first use:
 - ``generators``, ``schedulers``: random graphs; classic algorithms;
 - ``history``: durations that were measured;
 - ``io``, ``pictures``: file formats; charts;
-- ``suites``, ``sources``: frozen instances; problems by text, SPECs;
+- ``suites``, ``records``, ``sources``: frozen instances; their best known schedules; problems by
+  text, SPECs;
 - ``online``: runs that go on by events, and dispatchers;
 - ``environment``: ``DAGSched-v0`` and ``DAGSchedOnline-v0``, one of it or thousands;
 - ``exact``: proved optima, by CP-SAT;
