@@ -4,7 +4,7 @@
     python benchmarks/public.py --set ft la --seconds 10 --folder CHECKOUT [--only 'la0*']
 
 Sets are the families of job shops of ScheduleOpt/benchmarks (ft, la, abz, orb, swv, yn, ta, dmu,
-tai, dct, bel) and ``fjsp``, its flexible ones; ``santiago``, the graphs of
+bel) and ``fjsp``, its flexible ones; ``santiago``, the graphs of
 AASantiago/SchedulingInstances; and the suites of the package, ``dagbench`` among them. Of the
 former CHECKOUT has the files; none are shipped.
 
@@ -16,10 +16,9 @@ second call with the same seconds, seed and code goes on.
 """
 
 import argparse
-import json
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -38,8 +37,10 @@ CODE = [f"dagsched_env/{room}" for room in ("kernels", "problem", "schedulers", 
 """What decides which schedules are found."""
 REACHED = 1e-6
 """A gap up to this is none: makespans are rounded."""
-Line = dict[str, Any]
-"""What is kept of an instance."""
+FIELDS = [field.name for field in fields(records.Entry)]
+Options = dict[str, Any]
+Found = tuple[records.Entry, float | None]
+"""What is kept of an instance, and the best known makespan."""
 
 
 class Archive:
@@ -68,7 +69,7 @@ class Archive:
             records.write_set(self._folder, self._set)
 
 
-def solved(case: Case, instance: Instance, options: Line) -> records.Entry:
+def solved(case: Case, instance: Instance, options: Options) -> records.Entry:
     """The entry of what ``solve`` finds.
 
     Args:
@@ -89,11 +90,11 @@ def solved(case: Case, instance: Instance, options: Line) -> records.Entry:
     )
 
 
-def run(members: PublicSet, arguments: argparse.Namespace, options: Line) -> list[Line]:
+def run(members: PublicSet, arguments: argparse.Namespace, options: Options) -> list[Found]:
     """Every instance of a set that ``--only`` lets through."""
     archive = Archive(arguments.records, members)
     journal = Journal(arguments.journal, {**options, "set": members.name})
-    lines = []
+    found = []
     for case in members.cases:
         if not fnmatch(case.name, arguments.only):
             continue
@@ -101,12 +102,18 @@ def run(members: PublicSet, arguments: argparse.Namespace, options: Line) -> lis
         line = journal.find(instance)
         if line is None:
             entry = solved(case, instance, options)
-            archive.offer(entry)
-            line = json.loads(json.dumps(asdict(entry)))
-            journal.add(instance, line)
+            journal.add(instance, asdict(entry))
             print(f"{members.name}/{case.name}: {entry.makespan:.10g}{beside(case)}", flush=True)
-        lines.append({**line, "known": case.known})
-    return lines
+        else:
+            entry = records.Entry(**{key: as_kept(line[key]) for key in FIELDS})
+        archive.offer(entry)
+        found.append((entry, case.known))
+    return found
+
+
+def as_kept(value: object) -> object:
+    """A value of an entry, from JSON."""
+    return tuple(value) if isinstance(value, list) else value
 
 
 def beside(case: Case) -> str:
@@ -116,18 +123,18 @@ def beside(case: Case) -> str:
     return f", best known {case.known:.10g}" + (f" ({case.since})" if case.since else "")
 
 
-def row(name: str, lines: Sequence[Line]) -> str:
+def row(name: str, found: Sequence[Found]) -> str:
     """Of the table."""
-    gaps = np.array([x["makespan"] / x["known"] - 1.0 for x in lines if x["known"]])
-    bounded = [x for x in lines if x["lower_bound"] > 0]
-    above = np.array([x["makespan"] / x["lower_bound"] - 1.0 for x in bounded])
+    gaps = np.array([entry.makespan / known - 1.0 for entry, known in found if known])
+    bounded = [entry for entry, _ in found if entry.lower_bound > 0]
+    above = np.array([entry.makespan / entry.lower_bound - 1.0 for entry in bounded])
     compared = f"{len(gaps):>10}  {'-':>8}  {'-':>11}"
     if gaps.size:
         reached = f"{(gaps <= REACHED).sum()} ({(gaps < -REACHED).sum()})"
         compared = f"{len(gaps):>10}  {gaps.mean():>8.2%}  {reached:>11}"
-    proved = (above <= REACHED).sum()
+    proved = sum(entry.optimal for entry, _ in found)
     mean = f"{above.mean():.2%}" if above.size else "-"
-    return f"{name:<16}  {len(lines):>9}  {compared}  {mean:>11}  {proved:>6}"
+    return f"{name:<16}  {len(found):>9}  {compared}  {mean:>11}  {proved:>6}"
 
 
 def main() -> None:
@@ -149,9 +156,9 @@ def main() -> None:
         parser.error(str(error))
     table = []
     for members in sets:
-        lines = run(members, arguments, options)
-        if lines:
-            table.append(row(members.name, lines))
+        found = run(members, arguments, options)
+        if found:
+            table.append(row(members.name, found))
     print(f"\n{'set':<16}  instances  best known  mean gap  at (below)  above bound  proved")
     print("\n".join(table))
 

@@ -41,6 +41,7 @@ class InstanceFinder:
         """The instance of an entry of the set ``name``; None where there is none of that name.
 
         Of several files that may be meant it is the one with the fingerprint, if there is one.
+        Others of that name may be of formats that are not read.
         """
         if name in suites.SUITES:
             if name not in self._suites:
@@ -48,9 +49,13 @@ class InstanceFinder:
             return self._suites[name].get(entry.name)
         found = None
         for path in self._files.get(entry.name, ()):
-            found = io.load(path)
-            if found.fingerprint == entry.fingerprint:
-                break
+            try:
+                read = io.load(path)
+            except DAGSchedError:
+                continue
+            if read.fingerprint == entry.fingerprint:
+                return read
+            found = found or read
         return found
 
     @cached_property

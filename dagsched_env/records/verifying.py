@@ -10,6 +10,8 @@ from dagsched_env.records.record_set import RecordSet, read_folder
 
 __all__ = ["Verdict", "verify_folder"]
 
+NOWHERE = "there is no instance of this name that can be read"
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -46,4 +48,4 @@ def verify_folder(
 
 def _wrong_with(entry: Entry, name: str, finder: InstanceFinder) -> str | None:
     instance = finder.find(name, entry)
-    return "there is no instance of this name" if instance is None else wrong_with(entry, instance)
+    return NOWHERE if instance is None else wrong_with(entry, instance)

@@ -229,7 +229,7 @@ def test_every_wrong_entry_is_named(tmp_path: Path) -> None:
     records.write_set(tmp_path, RecordSet("paper", "a suite", entries))
     (verdict,) = records.verify_folder(tmp_path)
     assert set(verdict.wrong) == {"Kuan", "nobody"}
-    assert verdict.wrong["nobody"] == "there is no instance of this name"
+    assert verdict.wrong["nobody"] == "there is no instance of this name that can be read"
 
 
 def test_instances_of_files_are_told_apart_by_their_folders(tmp_path: Path) -> None:
@@ -241,6 +241,7 @@ def test_instances_of_files_are_told_apart_by_their_folders(tmp_path: Path) -> N
         path.write_text(f"1 2\n1 2 1 5 2 {time_on_1}\n")
         name = f"la01_{folder}"
         entries[name] = entry_of(io.load(path), name=name)
+    (tmp_path / "files" / "la01_edata.json").write_text('{"jobs": 1}')  # of no format that is read
     records.write_set(tmp_path, RecordSet("fjsp", "elsewhere", entries))
     (unchecked,) = records.verify_folder(tmp_path)
     assert not unchecked.checked
