@@ -19,6 +19,8 @@ __all__ = ["RecordSet", "read_folder", "read_set", "write_set"]
 
 FORMAT, VERSION = "dagsched-records", 1
 SUFFIX = ".json"
+LISTS = ("order", "processor")
+LARGEST_INDEX = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,8 @@ def line_of(entry: Entry) -> str:
     return "{" + ", ".join(f'"{key}": {text}' for key, text in (others | lists).items()) + "}"
 
 
-LISTS = ("order", "processor")
+def _is_index(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= LARGEST_INDEX
 
 
 def _entry(record: dict[str, Any], where: str) -> Entry:
@@ -135,6 +138,6 @@ def _date(text: str, where: str) -> str:
 
 def _indices(record: dict[str, Any], key: str, where: str) -> tuple[int, ...]:
     values = get(record, key, where)
-    if not isinstance(values, list) or any(type(value) is not int for value in values):
-        raise FormatError(f"{where}.{key} is not a list of whole numbers")
+    if not isinstance(values, list) or not all(map(_is_index, values)):
+        raise FormatError(f"{where}.{key} is not a list of whole numbers from 0 to {LARGEST_INDEX}")
     return tuple(values)

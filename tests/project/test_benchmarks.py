@@ -360,6 +360,15 @@ def test_flexible_job_shops_of_one_file_name_are_told_apart(script, tmp_path):
         script("public_sets").public_set("santiago", None)
 
 
+def test_graphs_of_santiago_are_those_of_its_families_and_of_papers(script, tmp_path):
+    for name in ("LIGO/a-0.1-0.5.dag", "LIGO/a-0.1-0.5.dag-ejecuciones.txt", "Synthetic/Hsu.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("#tasks\n0: 3, 2\n#edges\n#end\n")
+    found = script("public_sets").public_set("santiago", tmp_path)
+    assert [case.name for case in found.cases] == ["a-0.1-0.5", "Hsu"]
+    assert [case.make().name for case in found.cases] == ["a-0.1-0.5", "Hsu"]
+
+
 def test_a_turn_is_a_mean_over_seeds(script):
     def solve(instance, budget_s, seed):
         assert budget_s == 0.5
