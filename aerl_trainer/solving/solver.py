@@ -27,7 +27,7 @@ from dagsched_env.problem.errors import DAGSchedError, expect
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers.anytime import check_count
-from dagsched_env.solver import Best, Callback, improve, orders_only, run_list_schedulers
+from dagsched_env.solver import Best, Callback, improve, is_shop, run_list_schedulers
 
 __all__ = ["SolveResult", "solve"]
 
@@ -137,7 +137,7 @@ def solve(
             # Where an order is all that is to be found, races and CP-SAT make more of the time.
             timed = anneal and simulations is None and budget_s is not None
             sharing = instance.n_resources > 0  # no shipped policy has learned that
-            unaided = timed and policy is None and (sharing or orders_only(instance))
+            unaided = timed and policy is None and (sharing or is_shop(instance))
             if policy or (checkpoint == AUTO and not unaided):
                 given = "as given" if isinstance(checkpoint, Policy) else str(checkpoint)
                 name, policy, share = _consult(best, policy, given, seed)

@@ -16,6 +16,7 @@ from dagsched_env.kernels.arrays import Floats
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.solver.best import Best
+from dagsched_env.solver.shapes import orders_only
 
 MOST_TASKS = 20
 """Problems with so few tasks are nearly always proved."""
@@ -159,11 +160,6 @@ def _share(instance: Instance) -> float:
 def _promising_share(instance: Instance) -> float:
     """Most of the time that is left that the least time of a promising run may take."""
     return SHARE if _few_orders(instance) else _share(instance)
-
-
-def orders_only(instance: Instance) -> bool:
-    """Whether each task can run on one processor only, as in a job shop."""
-    return bool(np.isfinite(instance.comp).sum() == instance.n_tasks)
 
 
 def _few_orders(instance: Instance) -> bool:

@@ -19,6 +19,8 @@ from dagsched_env.schedulers.simulated_annealing import Cooling
 from dagsched_env.solver.best import Best
 from dagsched_env.solver.entrants import Annealing, Descents, Entrant, Genetic, Setting
 from dagsched_env.solver.proof import CpSatTurns
+from dagsched_env.solver.relinking import Relinking
+from dagsched_env.solver.shapes import is_shop
 
 RULES = MoveRules(
     pair_share=0.2, cluster_share=0.1, cost_bias=4.0, best_place=True, load_weight=8.0
@@ -93,6 +95,10 @@ def race(
         return
     budget = Budget(budget_s, moves, MOVES)
     track = _Track(best, rng, budget, start or best.schedule, turns)
+    if is_shop(best.instance):
+        track.iterate_lists(LISTS, again=False)
+        track.run(track.tabu(), 1.0)
+        return
     alone = track.annealing(ALONE)
     per_task = track.expected_moves(alone) / best.instance.n_tasks
     if per_task < FEW:
@@ -163,6 +169,10 @@ class _Track:
     def descents(self) -> Descents:
         """An entrant."""
         return Descents(self._incumbent, self._rng, PLAIN)
+
+    def tabu(self) -> Relinking:
+        """An entrant."""
+        return Relinking(self._incumbent, self._rng)
 
     def entrants(self) -> list[Entrant]:
         """All of them, in the order of the first heat."""

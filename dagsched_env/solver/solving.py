@@ -12,12 +12,21 @@ from dagsched_env.problem.bounds import lower_bounds
 from dagsched_env.problem.errors import expect
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
-from dagsched_env.schedulers.anytime import MOVES, check_count, check_positive, generator
+from dagsched_env.schedulers.anytime import (
+    MOVES,
+    Budget,
+    Incumbent,
+    check_count,
+    check_positive,
+    generator,
+)
 from dagsched_env.solver.best import Best
 from dagsched_env.solver.lists import run_list_schedulers
 from dagsched_env.solver.proof import CpSatTurns, load_cp_sat, may_prove, run_cp_sat
 from dagsched_env.solver.race import MANY
+from dagsched_env.solver.relinking import Relinking
 from dagsched_env.solver.result import Callback, SolveResult
+from dagsched_env.solver.shapes import is_shop
 from dagsched_env.solver.threads import race_in_threads
 
 QUICKLY_BOUNDED = 1000
@@ -132,18 +141,21 @@ def load_for(instance: Instance, budget_s: float | None) -> None:
     """Load what a solve with this budget may use, so that it is not charged for it."""
     if budget_s is not None:
         check_positive("budget_s", budget_s)
-    load_kernels(resources=instance.n_resources > 0, release=instance.has_release)
+    load_kernels(
+        resources=instance.n_resources > 0, release=instance.has_release, shop=is_shop(instance)
+    )
     if budget_s is not None and may_prove(instance, budget_s):
         load_cp_sat()
 
 
 @cache
-def load_kernels(*, resources: bool = False, release: bool = False) -> None:
+def load_kernels(*, resources: bool = False, release: bool = False, shop: bool = False) -> None:
     """Solve a tiny problem, so that no kernel has to be loaded or compiled within a budget.
 
     Args:
         resources: load those for problems with resources.
         release: load those for problems with release dates.
+        shop: load those for job shops.
     """
     shared: dict[str, Any] = (
         {"demands": [[1], [2], [1]], "capacities": [[2], [2]]} if resources else {}
@@ -154,3 +166,7 @@ def load_kernels(*, resources: bool = False, release: bool = False) -> None:
     run_list_schedulers(best)
     lower_bounds(best.instance)
     race_in_threads(best, [generator(0)], None, LOADING_MOVES)
+    if shop:
+        budget = Budget(None, 1, MOVES)
+        own = Incumbent(best.instance, budget, algorithm="", insertion=True, trace=None)
+        Relinking(own, generator(0)).advance(0.0)

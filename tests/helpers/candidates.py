@@ -2,8 +2,11 @@
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 from dagsched_env.generators import TopcuogluGenerator
+from dagsched_env.kernels.arrays import InstanceArrays
+from dagsched_env.kernels.moves import solution
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.simulator import replay
 from helpers import references
@@ -39,3 +42,11 @@ def medium_instance() -> Instance:
     """40 tasks whose optimum no lower bound reaches."""
     generator = TopcuogluGenerator(n_tasks=40, n_processors=4, ccr=1.0, beta=1.0)
     return generator(np.random.default_rng(5))
+
+
+def assert_consistent(g: InstanceArrays, s: solution.Solution) -> None:
+    """All is as in a schedule made from scratch; a sum has other rounding errors."""
+    fresh = solution.solution(g, s.order, s.processor)
+    assert s.load == pytest.approx(fresh.load, rel=1e-12)
+    for ours, theirs in zip(s._replace(load=fresh.load), fresh, strict=True):
+        assert np.array_equal(ours, theirs)

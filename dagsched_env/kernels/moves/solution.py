@@ -156,7 +156,7 @@ def _finish(g: InstanceArrays, s: Solution, t: int) -> float:
 @borrowing
 def _bottom_level(g: InstanceArrays, s: Solution, t: int) -> float:
     q = s.processor[t]
-    return max(_tail(g, s, t, q), s.bottom_level[s.after[t]]) + g.comp[t, q]  # type: ignore[no-any-return]
+    return max(tail_over_edges(g, s, t, q), s.bottom_level[s.after[t]]) + g.comp[t, q]  # type: ignore[no-any-return]
 
 
 @borrowing
@@ -165,7 +165,7 @@ def _path(g: InstanceArrays, s: Solution, t: int) -> float:
 
 
 @borrowing
-def _tail(g: InstanceArrays, s: Solution, t: int, q: int) -> float:
+def tail_over_edges(g: InstanceArrays, s: Solution, t: int, q: int) -> float:
     """Longest path from the finish of ``t`` on processor ``q`` that begins with an edge (time)."""
     longest = 0.0
     for e in range(g.succ_ptr[t], g.succ_ptr[t + 1]):

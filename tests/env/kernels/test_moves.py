@@ -23,7 +23,14 @@ from dagsched_env.schedulers.anytime import execution_order
 from dagsched_env.schedulers.heft import heft
 from dagsched_env.schedulers.simulated_annealing import SINGLE_TASKS, annealing
 from helpers import references
-from helpers.candidates import Order, is_topological, length, medium_instance, random_candidate
+from helpers.candidates import (
+    Order,
+    assert_consistent,
+    is_topological,
+    length,
+    medium_instance,
+    random_candidate,
+)
 from helpers.strategies import instances
 
 seeds = st.integers(0, 2**32 - 1)
@@ -87,14 +94,6 @@ def make_solution(
 ) -> tuple[eligibility.Eligibility, solution.Solution]:
     arrays = instance.arrays
     return eligibility.eligibility(arrays), solution.solution(arrays, order, processor)
-
-
-def assert_consistent(g: InstanceArrays, s: solution.Solution) -> None:
-    """All is as in a schedule made from scratch; a sum has other rounding errors."""
-    fresh = solution.solution(g, s.order, s.processor)
-    assert s.load == pytest.approx(fresh.load, rel=1e-12)
-    for ours, theirs in zip(s._replace(load=fresh.load), fresh, strict=True):
-        assert np.array_equal(ours, theirs)
 
 
 @given(instances(), seeds)
