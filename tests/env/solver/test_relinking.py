@@ -41,7 +41,7 @@ def test_searches_from_mixtures_end_in_schedules_that_are_apart(
     entrant, incumbent = run(benchmark("ft10"), 4000)
     incumbent.schedule.validate(incumbent.instance)
     kept = entrant._kept
-    assert len(kept) == relinking.KEPT
+    assert 2 <= len(kept) <= relinking.KEPT
     assert all((a.before != b.before).any() for i, a in enumerate(kept) for b in kept[:i])
     assert max(schedule.makespan for schedule in kept) < 1.1 * incumbent.makespan
 
