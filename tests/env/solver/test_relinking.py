@@ -55,14 +55,12 @@ def test_the_same_seed_finds_the_same_schedule() -> None:
 
 def test_shops_are_recognised() -> None:
     assert solver.is_shop(benchmark("ft06"))
-    flexible = Instance([[1.0, 2.0], [3.0, 1.0], [2.0, 2.0]], [(0, 1)], [0.0])
-    assert solver.is_shop(flexible)
-    assert not solver.is_shop(Instance(flexible.comp, [(0, 1)], [4.0]))
-    assert not solver.is_shop(Instance(flexible.comp, [], []))
-    assert not solver.is_shop(Instance(flexible.comp, [(0, 1), (0, 2)], [0.0, 0.0]))
-    shared = Instance(
-        flexible.comp, [(0, 1)], [0.0], demands=[[1], [1], [1]], capacities=[[2], [1]]
-    )
+    comp, jobs = np.array([[1.0, 2.0], [3.0, 1.0], [2.0, 2.0], [1.0, 1.0]]), [(0, 1), (2, 3)]
+    assert solver.is_shop(Instance(comp, jobs, [0.0, 0.0]))
+    assert not solver.is_shop(Instance(comp, jobs, [0.0, 4.0]))
+    assert not solver.is_shop(Instance(comp, [], []))
+    assert not solver.is_shop(Instance(comp, [(0, 1), (0, 2)], [0.0, 0.0]))
+    shared = Instance(comp, jobs, [0.0, 0.0], demands=[[1]] * 4, capacities=[[2], [1]])
     assert not solver.is_shop(shared)
 
 
