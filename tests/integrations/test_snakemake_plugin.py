@@ -15,7 +15,10 @@ import pytest
 
 from dagsched_env import io
 from dagsched_env.history import History
+from dagsched_env.online import Fifo, ListOrder, Replanning, World, simulate
+from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.run import Run, peak_use
+from dagsched_env.solver import solve
 
 pytest.importorskip("snakemake")
 
@@ -64,6 +67,22 @@ def with_plugin(folder: Path, *arguments: str, **options: Path) -> str:
     return snakemake(folder, "--scheduler", "dagsched", *history, *arguments, **options)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _compiled():
+    """What the process of the dispatcher calls: it answers in time only if this is on disk."""
+    one = Instance(
+        np.ones((9, 1)),
+        [(0, 8)],
+        [0.0],
+        demands=np.ones((9, 1)),
+        capacities=[[2]],
+        resource_names=["_cores"],
+    )
+    again = Replanning(lambda left, plan: solve(left, budget_s=0.1, start=plan).schedule, "always")
+    for dispatcher in (Fifo(), ListOrder(one), again):
+        simulate(World(one), dispatcher)
+
+
 def order(run: Run) -> list[str]:
     assert run.workflow.kinds is not None
     return [run.workflow.kinds[t] for t in np.argsort(run.start, kind="stable")]
@@ -74,7 +93,8 @@ def test_the_second_run_starts_the_longest_job_first(tmp_path):
     (tmp_path / "Snakefile").write_text(PIPELINE)
     with_plugin(tmp_path, "--cores", "2")
     assert order(io.read_run(tmp_path))[:2] == ["first", "first"]
-    said = with_plugin(tmp_path, "--cores", "2", "--forceall")
+    named = ("--scheduler-dagsched-dispatcher", "replan:solve")
+    said = with_plugin(tmp_path, "--cores", "2", "--forceall", *named)
     assert "greedy choice" not in said
     again = io.read_run(tmp_path)
     assert "long" in order(again)[:2]
@@ -201,8 +221,8 @@ def make(plugin, tmp_path, monkeypatch):
     """Makes a scheduler of a graph; its working folder is empty."""
     monkeypatch.chdir(tmp_path)
 
-    def scheduler(graph):
-        settings = plugin.SchedulerSettings(history=tmp_path / "history.sqlite", time_limit=0.2)
+    def scheduler(graph, **options):
+        settings = plugin.SchedulerSettings(history=tmp_path / "history.sqlite", **options)
         return plugin.Scheduler(graph, settings, logging.getLogger("test"))
 
     return scheduler
@@ -231,13 +251,10 @@ def test_the_tests_that_snakemake_has_for_plugins(plugin):
     Standard().test_scheduler()
 
 
-def test_without_history_longer_chains_come_first_then_the_greedy_criterion(make):
+def test_without_history_longer_chains_come_first(make):
     roots = [Job("root", i) for i in range(4)]
-    behind = Job("behind", 0, (roots[2],))
-    graph = Graph([*roots, behind])
-    roots[3].input = [File("large")]
-    chosen = select(make(graph), roots, sizes={"large": 10})
-    assert chosen == [roots[2], roots[3]]
+    graph = Graph([*roots, Job("behind", 0, (roots[2],))])
+    assert roots[2] in select(make(graph), roots)
 
 
 def test_priority_comes_before_the_plan(make):
@@ -259,7 +276,10 @@ def test_what_was_measured_makes_the_plan(make, tmp_path):
     )
     short, long = [Job("short", i) for i in range(3)], Job("long", 0)
     behind = Job("short", 9, (short[0],))
-    assert select(make(Graph([*short, long, behind])), [*short, long], _cores=1) == [long]
+    for dispatcher in (None, "plan:solve"):
+        graph = Graph([*short, long, behind])
+        assert long in select(make(graph, dispatcher=dispatcher), [*short, long])
+    assert long not in select(make(graph, dispatcher="fifo"), [*short, long])
 
 
 def test_a_group_counts_as_its_first_job(make):
@@ -279,15 +299,15 @@ def test_a_group_counts_as_its_first_job(make):
     assert chosen == [group]
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_whole_run_never_exceeds_what_is_free(make, seed):
+@pytest.mark.parametrize(("seed", "dispatcher"), [(0, "fifo"), (1, "heft"), (2, "replan:heft")])
+def test_a_whole_run_never_exceeds_what_is_free(make, seed, dispatcher, capsys):
     rng = random.Random(seed)
     jobs = []
     for i in range(40):
         needs = rng.sample(jobs, min(len(jobs), rng.randrange(3)))
         jobs.append(Job(f"kind{i % 4}", i, tuple(needs), rng.randint(1, 4), io=rng.randint(0, 3)))
     graph, running = Graph(jobs), []
-    scheduler = make(graph)
+    scheduler = make(graph, dispatcher=dispatcher)
     while len(graph.done) < len(jobs):
         left = free(_cores=4, io=3)
         for job in running:
@@ -303,6 +323,25 @@ def test_a_whole_run_never_exceeds_what_is_free(make, seed):
         running += chosen
         assert running
         graph.done.add(running.pop(rng.randrange(len(running))))
+    assert not capsys.readouterr().err
+
+
+def test_a_wide_job_waits_for_its_turn_if_the_dispatcher_says_so(make):
+    """FIFO starts whatever fits; the list keeps the cores of the job with the longest chain."""
+    for dispatcher, started in (("fifo", 1), ("heft", 0)):
+        narrow, wide = [Job("narrow", i) for i in range(3)], Job("wide", 0, cores=2)
+        behind = [Job("behind", i, before) for i, before in enumerate([(wide,)] * 2)]
+        graph = Graph([narrow[0], wide, *narrow[1:], *behind])
+        scheduler = make(graph, dispatcher=dispatcher)
+        assert select(scheduler, [narrow[0]]) == [narrow[0]]
+        graph.jobs = [job for job in graph.jobs if job is not narrow[0]]
+        assert len(select(scheduler, [wide, *narrow[1:]], _cores=1)) == started
+
+
+def test_a_dispatcher_that_there_is_not_is_named(make, capsys):
+    jobs = [Job("job", i) for i in range(3)]
+    assert len(select(make(Graph(jobs), dispatcher="hefd"), jobs)) == 2
+    assert "no dispatcher 'hefd': did you mean 'heft'?" in capsys.readouterr().err
 
 
 def test_an_error_is_said_once_and_left_to_snakemake(make, capsys):

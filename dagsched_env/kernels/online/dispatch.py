@@ -68,9 +68,37 @@ def assign(
         holds[held] = t
         until[t] = begins + g.comp[t, best]
         held += 1
+        if not at_once and _is_full(g, s, order, holds, held, until):
+            break  # which is why thousands may wait
     for i in range(s.counts[N_READY]):
         s.machine[s.listed[0, i]] = -1
     return count
+
+
+@embedded
+def _is_full(
+    g: InstanceArrays, s: SituationArrays, order: Ints, holds: Ints, held: int, until: Floats
+) -> bool:
+    """Whether no machine has room now for any task, each of which needs what all of them need."""
+    now = s.clock[NOW]
+    for q in range(g.comp.shape[1]):
+        full = not s.up[q]
+        if not has_resources(g):
+            for i in range(held):
+                full = full or (s.machine[holds[i]] == q and until[holds[i]] > now)
+        for r in range(g.demand.shape[1]):
+            if full:
+                break
+            least = g.demand[order[0], r]
+            for i in range(1, order.shape[0]):
+                least = min(least, g.demand[order[i], r])
+            for i in range(held):
+                if s.machine[holds[i]] == q and until[holds[i]] > now:
+                    least += g.demand[holds[i], r]
+            full = least > g.capacity[q, r]
+        if not full:
+            return False
+    return True
 
 
 @embedded

@@ -1,53 +1,45 @@
-"""A scheduler of Snakemake that starts ready jobs in the order of a plan for all that are left.
+"""A scheduler of Snakemake that starts the ready jobs that a dispatcher of dagsched_env says.
 
-The plan is made by another process, ``planning.py``: it needs seconds to load, and nothing that
-happens there may delay or end a run. Until it has answered, the criterion of Snakemake's greedy
-scheduler decides among jobs of equal priority.
+The dispatcher is in another process (``dispatching.py``, to which ``process.py`` talks): it needs
+seconds to load, and nothing that happens there may end a run. Where it does not answer, the
+criterion of Snakemake's greedy scheduler decides among jobs of equal priority.
 """
 
-import atexit
-import contextlib
-import json
 import os
-import subprocess
 import sys
-import tempfile
-import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Optional
+from typing import Any, Optional
 
 from snakemake_interface_common.io import AnnotatedStringInterface
 from snakemake_interface_scheduler_plugins.base import SchedulerBase
 from snakemake_interface_scheduler_plugins.interfaces.jobs import JobSchedulerInterface
 from snakemake_interface_scheduler_plugins.settings import SchedulerSettingsBase
 
+from snakemake_scheduler_plugin_dagsched.process import Process
+
 Resources = Mapping[str, int | str]
 Sizes = Mapping[AnnotatedStringInterface, int | None]
 
 UNLIMITED = sys.maxsize // 2
 """From so much on a resource is not limited."""
-MOST_PLANNED = 2000
-"""Jobs of which a plan is searched for; more are ordered by what depends on them."""
+MOST_ASKED = 2000
+"""Jobs that are asked for their resources before they are ready; of more, each has one core."""
 MOST_AWAITED = 10_000
-"""Jobs for whose first order the first decision waits; of more, the first ones matter little."""
+"""Jobs of which the first decision waits for the dispatcher."""
 FIRST_WAIT_S = 10.0
-"""How long the first decision waits for an order, at most; it takes a second or two."""
-LOADING_S = 2.0
-"""What a search needs before it begins, and more."""
-SHARE = 0.05
-"""Of the longest chain of jobs, that the first decision waits for a plan, at most."""
+"""How long the first decision waits, at most; it takes a second or two."""
+WAIT_S = 1.0
+"""How long later ones wait, beside twice the time for a plan; they take milliseconds."""
 PAUSE_S = 5.0
-"""Between two plans, at least; and twenty times as long as a plan took."""
-TOLERANCE = 0.1
-"""Share of the planned time by which jobs may end early or late, in sum, before a new plan."""
+"""Before the jobs are told anew, at least; and twenty times as long as that took."""
 
 
 @dataclass
 class SchedulerSettings(SchedulerSettingsBase):
-    # Snakemake makes an option of it, and does not understand ``Path | None``.
+    # Snakemake makes options of them, and does not understand ``Path | None``.
     history: Optional[Path] = field(  # noqa: UP045
         default=None,
         metadata={
@@ -55,8 +47,16 @@ class SchedulerSettings(SchedulerSettingsBase):
             "default that of the command dagsched, below ~/.local/share.",
         },
     )
+    dispatcher: Optional[str] = field(  # noqa: UP045
+        default=None,
+        metadata={
+            "help": "Who decides among ready jobs: a name that dagsched simulate --dispatchers "
+            "takes, such as fifo, heft or replan:solve. By default heft, and replan-late:solve "
+            "where at most 2000 jobs are left, which will take a minute at least.",
+        },
+    )
     time_limit: float = field(
-        default=0.5,
+        default=0.1,
         metadata={"help": "Seconds to search for a plan, at most, each time that one is made."},
     )
 
@@ -65,91 +65,28 @@ class SchedulerSettings(SchedulerSettingsBase):
             raise ValueError("the time limit of a plan is above 0 and at most 60 seconds")
 
 
-class Planner:
-    """The process that plans; one plan at a time."""
-
-    def __init__(self, request: dict[str, Any], jobs: Sequence[object]) -> None:
-        self.jobs = jobs
-        self.began = time.monotonic()
-        self.took = 0.0
-        self.seconds: list[float] = []
-        """Expected durations of the jobs; empty until they are known."""
-        self.keys: list[float] = []
-        """Of two jobs that are ready, the one with the smaller key starts first."""
-        self.length = 0.0
-        """Planned time for all jobs (seconds)."""
-        self.error: str | None = None
-        self.ordered, self.ended = threading.Event(), threading.Event()
-        self._child: subprocess.Popen[str] | None = None
-        threading.Thread(target=self._talk, args=(request,), daemon=True).start()
-        atexit.register(self.stop)
-
-    def stop(self) -> None:
-        """End the process, if it is there still."""
-        if self._child is not None and self._child.poll() is None:
-            self._child.kill()
-
-    def _talk(self, request: dict[str, Any]) -> None:
-        try:
-            with tempfile.TemporaryFile("w+") as errors:
-                self._ask(request, errors)
-        except Exception as error:
-            self.error = f"{type(error).__name__}: {error}"
-        self.took = time.monotonic() - self.began
-        self.ended.set()
-        self.ordered.set()
-        atexit.unregister(self.stop)
-
-    def _ask(self, request: dict[str, Any], errors: IO[str]) -> None:
-        with subprocess.Popen(
-            [sys.executable, "-P", str(Path(__file__).with_name("planning.py"))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-            start_new_session=True,  # Ctrl-C is for Snakemake
-        ) as child:
-            self._child = child
-            assert child.stdin is not None
-            assert child.stdout is not None
-            with child.stdin as stream, contextlib.suppress(BrokenPipeError):
-                json.dump(request, stream)
-            for line in child.stdout:
-                self._take(json.loads(line))
-        if not self.keys and self.error is None:
-            errors.seek(0)
-            text = errors.read().splitlines() or [f"planning ended with code {child.returncode}"]
-            self.error = text[-1]
-
-    def _take(self, answer: dict[str, Any]) -> None:
-        if "error" in answer:
-            self.error = str(answer["error"])
-            return
-        self.seconds = answer.get("seconds", self.seconds)
-        self.length = answer["length"]
-        self.keys = answer["keys"]
-        self.ordered.set()
-
-
 class Scheduler(SchedulerBase):
     def __post_init__(self) -> None:
         self._settings = (
             self.settings if isinstance(self.settings, SchedulerSettings) else SchedulerSettings()
         )
-        self._planner: Planner | None = None
-        self._taken: list[float] | None = None
-        """The keys of the plan that were taken over."""
-        self._keys: dict[object, float] = {}
-        self._expected: dict[object, float] = {}
-        self._known: set[object] = set()
-        """The jobs that the last plan has, or that had started before it."""
+        self._process: Process | None = None
+        self._jobs: list[Any] = []
+        """Those that the process knows."""
+        self._index: dict[object, int] = {}
+        self._limits: dict[str, int] = {}
+        self._unknown: set[str] = set()
+        """Kinds of jobs of whose duration it knows nothing."""
+        self._told_at = self._told_s = 0.0
+        """When it was told the jobs, and how long that took."""
         self._left = -1
         """Number of jobs that are expected to remain."""
         self._running: dict[object, float] = {}
         """Each job that was started, and when."""
+        self._ended: list[object] = []
+        """Jobs that have ended and of which the process was not told."""
         self._seen: dict[str, list[float]] = {}
         """Each kind of job, and what those of it took in this run."""
-        self._off = 0.0
         self._most: dict[str, int] = {}
         """The most of each resource that was ever free."""
         self._said = False
@@ -165,7 +102,7 @@ class Scheduler(SchedulerBase):
         available_resources: Resources,
         input_sizes: dict[AnnotatedStringInterface, int],
     ) -> Sequence[JobSchedulerInterface] | None:
-        """The ready jobs that fit, those of higher priority first, then as planned.
+        """The ready jobs that fit, those of higher priority first, then as the dispatcher says.
 
         None where anything went wrong: then Snakemake's own greedy scheduler decides.
         """
@@ -176,40 +113,93 @@ class Scheduler(SchedulerBase):
             self._look_at_running(remaining_jobs)
             chosen = _fitting(selectable_jobs, free)
             if len(chosen) < len(selectable_jobs):  # there is a choice
-                self._update_plan(remaining_jobs, free)
-                chosen = _fitting(self._sorted(selectable_jobs, input_sizes), free)
+                chosen = self._chosen(selectable_jobs, remaining_jobs, free, input_sizes)
             self._note_start(chosen, remaining_jobs)
             return chosen
         except Exception as error:
             self._say(f"{type(error).__name__}: {error}")
             return None
 
-    def _sorted(
-        self, jobs: Sequence[JobSchedulerInterface], sizes: Sizes
+    def _chosen(
+        self,
+        jobs: Sequence[JobSchedulerInterface],
+        remaining: Sequence[JobSchedulerInterface],
+        free: Mapping[str, int],
+        sizes: Sizes,
     ) -> list[JobSchedulerInterface]:
-        """By priority, then by plan, then as the greedy scheduler does it.
+        """Those of higher priority, then those that the dispatcher starts."""
+        greedy = sorted(jobs, key=lambda job: (-job.priority, *_greedy_key(job, sizes)))
+        lowest = greedy[-1].priority
+        first = _fitting([job for job in greedy if job.priority > lowest], free)
+        starts = self._starts(first, remaining)
+        if starts is None:
+            return _fitting(greedy, free)
+        of = {member: job for job in jobs for member in _members(job)}
+        wanted = [of[job] for job in starts if job in of]
+        new = [job for job in greedy if all(m not in self._index for m in _members(job))]
+        order = list(dict.fromkeys([*first, *new, *wanted]))
+        chosen = _fitting(order, free)
+        if len(chosen) < len(order) or not (chosen or self._running):
+            # Needs became known that were not, or all would wait for ever.
+            chosen = _fitting(dict.fromkeys([*order, *greedy]), free)
+        return chosen
 
-        What was not there when the plan was made is behind a checkpoint, and comes first.
-        """
-        keys, first = self._keys, float("-inf")
-        if all(len(_members(job)) == 1 for job in jobs):
-            own = {job: keys.get(job, first) for job in jobs}
-        else:
-            own = {job: min(keys.get(member, first) for member in _members(job)) for job in jobs}
-        return sorted(jobs, key=lambda job: (-job.priority, own[job], *_greedy_key(job, sizes)))
+    def _starts(
+        self,
+        first: Sequence[JobSchedulerInterface],
+        remaining: Sequence[JobSchedulerInterface],
+    ) -> list[Any] | None:
+        """What the dispatcher starts beside ``first``; None where it does not answer."""
+        now = time.monotonic()
+        limits = {n: m for n, m in self._most.items() if n != "_job_count" and m < UNLIMITED}
+        if not limits:
+            return None
+        begins = self._process is None
+        if self._process is None:
+            self._process = Process(Path(__file__).with_name("dispatching.py"))
+        if not self._process.is_idle():
+            return None
+        request: dict[str, Any] = {"now": now}
+        tells = limits != self._limits or self._is_due(now)
+        if tells:
+            request["jobs"] = self._told(remaining, limits, begins)
+            self._limits = limits
+        own = [member for job in first for member in _members(job)]
+        request["running"] = [
+            self._index[job] for job in (*self._running, *own) if job in self._index
+        ]
+        request["ended"] = [self._index[job] for job in self._ended if job in self._index]
+        self._ended = []
+        wait_s = WAIT_S + 2 * self._settings.time_limit
+        if begins:
+            wait_s = FIRST_WAIT_S if len(self._jobs) <= MOST_AWAITED else 0.0
+        answer = self._process.ask(request, wait_s)
+        if tells:
+            self._told_s = time.monotonic() - now
+        if self._process.error is not None:
+            self._say(self._process.error)
+        if answer is None:
+            return None
+        self._unknown = set(answer["unknown"])
+        return [self._jobs[i] for i in answer["starts"]]
+
+    def _is_due(self, now: float) -> bool:
+        """Whether the process is to be told all jobs anew."""
+        if now - self._told_at < max(PAUSE_S, 20 * self._told_s):
+            return False
+        return self._changed or bool(self._unknown & self._seen.keys())
 
     def _look_at_running(self, remaining: Sequence[JobSchedulerInterface]) -> None:
-        """What ended since then: measured, and compared with what was expected."""
+        """What ended since then."""
         now = time.monotonic()
         for job in [job for job in self._running if self.dag.finished(job)]:
-            seconds = now - self._running.pop(job)
-            self._seen.setdefault(_kind(job), []).append(seconds)
-            self._off += abs(seconds - self._expected.get(job, seconds))
+            self._seen.setdefault(_kind(job), []).append(now - self._running.pop(job))
+            self._ended.append(job)
         if len(remaining) != self._left:  # failed jobs are back, or there are new ones
             back = self._running.keys() & set(remaining)
             for job in back:
                 del self._running[job]
-            self._changed = self._changed or any(job not in self._known for job in remaining)
+            self._changed = self._changed or any(job not in self._index for job in remaining)
             self._left = len(remaining)
 
     def _note_start(
@@ -220,50 +210,24 @@ class Scheduler(SchedulerBase):
         self._running.update(dict.fromkeys(started, now))
         self._left = len(remaining) - len(started)
 
-    def _update_plan(
-        self, remaining: Sequence[JobSchedulerInterface], free: Mapping[str, int]
-    ) -> None:
-        first = self._planner is None
-        if self._planner is None or self._is_due(self._planner):
-            self._planner = Planner(self._request(remaining, first), self._jobs)
-            self._taken, self._off, self._changed = None, 0.0, False
-        if first:
-            if len(remaining) <= MOST_AWAITED:
-                self._planner.ordered.wait(FIRST_WAIT_S)
-            longest = LOADING_S + 2 * self._settings.time_limit
-            self._planner.ended.wait(min(longest, SHARE * self._planner.length))
-        self._take_over(self._planner)
-
-    def _is_due(self, planner: Planner) -> bool:
-        if not planner.ended.is_set():
-            return False
-        old = time.monotonic() - planner.began > max(PAUSE_S, 20 * planner.took)
-        return old and (self._changed or self._off > TOLERANCE * max(planner.length, PAUSE_S))
-
-    def _take_over(self, planner: Planner) -> None:
-        if planner.error is not None:
-            self._say(planner.error)
-        keys = planner.keys
-        if keys and keys is not self._taken:
-            self._taken = keys
-            self._keys = dict(zip(planner.jobs, keys, strict=True))
-            self._expected = dict(zip(planner.jobs, planner.seconds, strict=True))
-
-    def _request(self, remaining: Sequence[JobSchedulerInterface], first: bool) -> dict[str, Any]:
-        """What ``planning.py`` is asked: all jobs that have not ended."""
+    def _told(
+        self,
+        remaining: Sequence[JobSchedulerInterface],
+        limits: Mapping[str, int],
+        first: bool,
+    ) -> dict[str, Any]:
+        """All jobs that have not ended, for ``dispatching.py``."""
         now = time.monotonic()
-        jobs: list[Any] = [*remaining, *self._running]
-        index = {job: i for i, job in enumerate(jobs)}
-        limits = {n: m for n, m in self._most.items() if n != "_job_count" and m < UNLIMITED}
-        planned = limits if len(jobs) <= MOST_PLANNED else {}
-        self._jobs = jobs
-        self._known = set(jobs)
+        self._jobs = jobs = [*remaining, *self._running]
+        self._index = index = {job: i for i, job in enumerate(jobs)}
+        self._told_at, self._ended, self._changed = now, [], False
+        one = {"_cores": 1} if "_cores" in limits else {}
         return {
             "history": None if self._settings.history is None else str(self._settings.history),
-            "folder": os.getcwd(),
-            "first": first,
+            "folder": os.getcwd() if first else None,
+            "dispatcher": self._settings.dispatcher,
             "time_limit": self._settings.time_limit,
-            "limits": planned,
+            "limits": limits,
             "seen": {kind: sum(seconds) / len(seconds) for kind, seconds in self._seen.items()},
             "kinds": [_kind(job) for job in jobs],
             "outputs": [list(map(str, job.output)) for job in jobs],
@@ -273,7 +237,7 @@ class Scheduler(SchedulerBase):
                 for job in jobs
             ],
             "elapsed": [now - self._running.get(job, now) for job in jobs],
-            "uses": [_uses(job, planned) for job in jobs] if planned else [],
+            "uses": [_uses(job, limits) if len(jobs) <= MOST_ASKED else one for job in jobs],
         }
 
     def _say(self, text: str) -> None:

@@ -191,6 +191,57 @@ def test_what_is_left_of_a_run_can_be_done_as_planned(instance, seed):
         assert done.finish[tasks].max() <= begun + plan.makespan * (1 + 1e-9) + 1e-9
 
 
+@given(PROBLEMS, SEEDS)
+@settings(max_examples=EXAMPLES)
+def test_a_list_starts_what_a_slow_reference_starts(instance, seed):
+    """Which looks at every ready task, although there may be no room for any of the others."""
+    world = Worlds(instance, noise=Lognormal(0.5))(np.random.default_rng(seed))
+    simulation, by = Simulation(world), ListOrder(instance, "arrival")
+    going = simulation.settle()
+    while going:
+        expected = listed(simulation.situation)
+        for task, machine in by.starts(simulation.situation):
+            simulation.start(task, machine)
+            while expected[0] != (task, machine):  # one before it takes no time, and runs still
+                assert not simulation.situation.can_start(*expected.pop(0))
+            expected.pop(0)
+        assert not any(simulation.situation.can_start(*pair) for pair in expected)
+        going = simulation.wait()
+
+
+def listed(situation):
+    instance, now = situation.instance, situation.now
+    held = [
+        (situation.arrays.machine[t], situation.expected_finish(t), situation.need(t))
+        for t in situation.running.tolist()
+    ]
+    room = [
+        instance.arrays.capacity[q] if instance.n_resources else 1
+        for q in range(instance.n_processors)
+    ]
+    starts = []
+    for t in situation.ready.tolist():
+        need, options = situation.need(t), []
+        for q in range(instance.n_processors):
+            if not np.isfinite(instance.comp[t, q]):
+                continue
+            begin = now
+            while True:
+                beside = [(end, use) for m, end, use in held if m == q and end > begin]
+                used = sum((use for _, use in beside), np.zeros_like(need))
+                if ((need == 0) | (used + need <= room[q])).all():
+                    break
+                begin = min(end for end, _ in beside)
+            arrival = situation.arrival(t)[q]
+            finish = max(arrival, begin) + instance.comp[t, q]
+            options.append((finish, q, begin <= now and arrival <= now))
+        finish, q, at_once = min(options, key=lambda option: option[0])
+        held.append((q, finish, need))
+        if at_once:
+            starts.append((t, q))
+    return starts
+
+
 def test_a_copy_of_a_run_has_the_same_future():
     world = Worlds("family:cholesky?tiles=4", noise=Lognormal(0.5))(np.random.default_rng(1))
     run = Simulation(world)
