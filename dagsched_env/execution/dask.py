@@ -1,6 +1,13 @@
-"""Jobs on the workers of a Dask cluster; results stay there and go from worker to worker."""
+"""Jobs on the workers of a Dask cluster; results stay there and go from worker to worker.
+
+Where the process of a worker is killed, Dask runs again what ran there, three times at most, and
+functions whose results were there, because those are lost with it. That happens on the worker that
+replaces it, or on any other. A command that has ended is never run again. One that outlives its
+worker runs on beside its repetition.
+"""
 
 import functools
+import math
 import queue
 import time
 from collections.abc import Callable, Sequence
@@ -76,6 +83,10 @@ def _computed(task: Any, before: list[Any], *values: Any) -> Any:
     return task(dict(zip(before, values, strict=True)))
 
 
+LOST_AFTER_S = 1.0
+"""Where nothing has ended for so long, it is looked whether workers are lost."""
+
+
 class Workers:
     """The backend of a cluster: a machine of the instance is a worker.
 
@@ -91,6 +102,8 @@ class Workers:
         self._client = client
         workers = _workers(client)
         self._address = list(workers)
+        self._name = [info["name"] for info in workers.values()]
+        self._lost: set[str] = set()
         self._threads = [info["nthreads"] for info in workers.values()]
         if instance.n_processors > len(self._address):
             raise DAGSchedError(
@@ -99,11 +112,15 @@ class Workers:
             )
         self._ended: queue.Queue[int] = queue.Queue()
         self._futures: dict[int, Any] = {}
+        self._commands: set[int] = set()
         self._worker: dict[int, str] = {}
         self._ahead = {address: _ahead(client, address) for address in self._address}
 
     def whole_plans(self, graph: JobGraph, instance: Instance) -> StartAll | None:
-        """As of ``Backend``: if the threads of the workers are all that limits jobs."""
+        """As of ``Backend``: of functions, if the threads of the workers are all that limits them.
+
+        What Dask has as a whole it also runs again as it likes.
+        """
         threads = np.array(self._threads[: instance.n_processors])
         cores = np.array([name == CORES for name in instance.resource_names], dtype=bool)
         others = bool((instance.demands[:, ~cores] > 0).any())
@@ -113,10 +130,12 @@ class Workers:
         else:
             alike = (threads == 1).all()
         timed_out = any(job.timeout_s is not None for job in graph.jobs)
-        return self.start_all if alike and not others and not timed_out else None
+        functions = all(callable(job.action) for job in graph.jobs)
+        taken = functions and alike and not others and not timed_out
+        return self.start_all if taken else None
 
     def start(self, task: int, job: Job, inputs: Sequence[Any], machine: int) -> None:
-        """As of ``Backend``; ``inputs`` are futures."""
+        """As of ``Backend``; ``inputs`` are futures, those of commands are what they return."""
         self._submit(task, job, inputs, machine)
 
     def start_all(
@@ -145,22 +164,33 @@ class Workers:
 
     def wait(self, timeout_s: float | None) -> list[Done]:
         """As of ``Backend``."""
-        try:
-            ended = [self._ended.get(timeout=timeout_s)]
-        except queue.Empty:
-            return []
+        deadline = math.inf if timeout_s is None else time.monotonic() + timeout_s
+        while True:
+            left = deadline - time.monotonic()
+            try:
+                ended = [self._ended.get(timeout=max(0.0, min(left, LOST_AFTER_S)))]
+                break
+            except queue.Empty:
+                if left <= LOST_AFTER_S:
+                    return []
+                self._look_for_lost()
         while not self._ended.empty():
             ended.append(self._ended.get_nowait())
         return [self._done(task) for task in ended if task in self._futures]
 
     def value(self, result: Any) -> Any:
         """As of ``Backend``."""
-        return result.result().value
+        return (result if isinstance(result, Timed) else result.result()).value
 
     def measured(self, done: list[Done]) -> list[Done]:
         """As of ``Backend``: the workers have the times, with the results."""
         spans = self._client.gather(
-            [self._client.submit(_span, each.result, pure=False) for each in done]
+            [
+                _span(each.result)
+                if isinstance(each.result, Timed)
+                else self._client.submit(_span, each.result, pure=False)
+                for each in done
+            ]
         )
         ahead = [self._ahead[self._worker[each.task]] for each in done]
         return [
@@ -188,6 +218,8 @@ class Workers:
         behind: Sequence[Any] = (),
     ) -> None:
         self._worker[task] = self._address[machine]
+        if not callable(job.action):
+            self._commands.add(task)
         self._futures[task] = future = self._client.submit(
             _timed,
             as_function(job),
@@ -196,12 +228,30 @@ class Workers:
             *behind,
             key=f"{job.name}-{time.monotonic_ns()}",
             workers=[self._worker[task]],
-            allow_other_workers=False,
+            allow_other_workers=self._worker[task] in self._lost,
             pure=False,
             priority=priority,
             retries=retries,
         )
         future.add_done_callback(lambda _: self._ended.put(task))
+
+    def _look_for_lost(self) -> None:
+        """Let other workers do what is planned on one that is there no more.
+
+        One that replaces it, of the same name, takes its place in the plan.
+        """
+        there = _workers(self._client)
+        lost = {a for a in [*self._address, *self._worker.values()] if a not in there}
+        if not lost:
+            return
+        self._lost = lost
+        by_name = {info["name"]: address for address, info in there.items()}
+        for q, name in enumerate(self._name):
+            address = by_name.get(name, self._address[q])
+            if address != self._address[q]:
+                self._address[q] = address
+                self._ahead[address] = _ahead(self._client, address)
+        self._client.run_on_scheduler(_let_go, sorted(lost))
 
     def _done(self, task: int) -> Done:
         future = self._futures.pop(task)
@@ -210,7 +260,8 @@ class Workers:
             error = future.exception() if future.status == "error" else "it was cancelled"
             return Done(task, now, now, None, str(error) or type(error).__name__)
         now = time.monotonic()
-        return Done(task, now, now, future, None)
+        # Dask would run a command again, if its worker were lost with what it has returned.
+        return Done(task, now, now, future.result() if task in self._commands else future, None)
 
 
 def _workers(client: Any) -> dict[str, Any]:
@@ -236,6 +287,17 @@ def _ahead(client: Any, address: str) -> float:
         tries.append((took, there - before - took / 2))
     _, ahead = min(tries)
     return float(ahead)
+
+
+def _let_go(workers: list[str], dask_scheduler: Any) -> None:
+    """On the scheduler: what may only run on workers that are lost may run on any."""
+    gone, released = set(workers), {}
+    for task in dask_scheduler.tasks.values():
+        if task.worker_restrictions and task.worker_restrictions <= gone:
+            task.loose_restrictions = True
+            if task.state == "no-worker":
+                released[task.key] = "processing"
+    dask_scheduler.transitions(released, f"dagsched-lost-{time.monotonic()}")
 
 
 def _timed(action: Callable[..., Any], count: int, *inputs: Timed) -> Timed:

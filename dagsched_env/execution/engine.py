@@ -56,9 +56,10 @@ def execute(
     """Run all jobs.
 
     Where one fails, no more are started; those that run are waited for, and ``ExecutionError`` has
-    what was done. Ctrl-C, and any error of the dispatcher, ends all that runs. A plan of jobs that
-    use one core each is handed over to Dask as a whole; where one of them fails, the others are
-    cancelled.
+    what was done. Ctrl-C, and any error of the dispatcher, ends all that runs. A plan of functions
+    that use one core each is handed over to Dask as a whole; where one of them fails, the others
+    are cancelled. What Dask does where a worker is killed is said in ``dask``; the run then names
+    the worker that a job was meant for.
 
     Args:
         graph: the jobs.

@@ -1,6 +1,7 @@
 """Functions that jobs of the tests call; they are at the top level, so that processes find them."""
 
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -31,6 +32,21 @@ def fails_at_first(path: str) -> str:
         file.write_text("tried")
         raise RuntimeError("try again")
     return file.read_text()
+
+
+def noted(path: str) -> int:
+    """1; the file gets a letter for each call."""
+    with Path(path).open("a") as file:
+        file.write("x")
+    return 1
+
+
+def kills_its_process_at_first(path: str, *numbers: int) -> int:
+    file = Path(path)
+    if not file.exists():
+        file.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return sum(numbers)
 
 
 def made_of_lambda(*_: object) -> object:
