@@ -21,6 +21,7 @@ from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.solver import solve
+from dagsched_env.sources.specs import settings_of, value_of
 
 LISTS: dict[str, Order] = {
     "mct": "arrival",
@@ -44,7 +45,8 @@ DEFAULT = [FIFO, *LISTS, "plan:heft", "replan:heft", f"plan:{SOLVE}", f"replan:{
 HELP = (
     f"{FIFO}; {', '.join(LISTS)}: list scheduling at each event; plan:SCHEDULER, its plan as an "
     "order; times:SCHEDULER, its plan with its times; replan:SCHEDULER, a new plan whenever a task "
-    "ends, replan-late: when the run is late, replan-changes: when graphs arrive or machines fail; "
+    "ends, replan-late: when the run is late, by 5 % of what is left or as replan-late:SCHEDULER"
+    "?late=0.1 says, replan-changes: when graphs arrive or machines fail; "
     "SCHEDULER is one of dagsched compare, with --checkpoint policy, too; "
     f"{CLAIRVOYANT}, {SOLVE} with the real durations; learned, the network of aerl-ds[trainer], "
     f"learned:FILE, of your own aerl train --online; default: {' '.join(DEFAULT)}"
@@ -53,7 +55,7 @@ HELP = (
 
 def scheduler_of(name: str) -> str | None:
     """The scheduler that a dispatcher plans with; None where it makes no plans."""
-    kind, colon, scheduler = name.partition(":")
+    kind, colon, scheduler = name.partition("?")[0].partition(":")
     return scheduler if colon and kind in PLANS else None
 
 
@@ -97,7 +99,23 @@ def _maker(name: str, schedulers: Mapping[str, Scheduler], time_limit: float) ->
     planner: Planner = partial(_plan, schedulers[scheduler])
     if scheduler == SOLVE:
         planner = partial(_solve, time_limit)
-    return lambda world: Replanning(planner, PLANS[kind], fixed=kind == "times")
+    make = partial(Replanning, planner, PLANS[kind], fixed=kind == "times", **_settings(name, kind))
+    make()  # or a wrong setting would be told in the first run
+    return lambda world: make()
+
+
+def _settings(name: str, kind: str) -> dict[str, float]:
+    """What stands behind ``?``."""
+    try:
+        settings = settings_of(name.partition("?")[2])
+        for key in settings:
+            if key != "late" or PLANS[kind] != "late":
+                raise DAGSchedError(
+                    f"no parameter {key!r}: there is replan-late:SCHEDULER?late=0.1"
+                )
+        return {key: value_of(key, text, float) for key, text in settings.items()}
+    except DAGSchedError as error:
+        raise DAGSchedError(f"{name}: {error}") from None
 
 
 def _points() -> dict[str, EntryPoint]:

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from dagsched_env.cli import main
-from dagsched_env.cli.dispatchers import DEFAULT
+from dagsched_env.cli.dispatchers import DEFAULT, choose_dispatchers
 from dagsched_env.io import save_run
-from dagsched_env.online import specs
+from dagsched_env.online import Lognormal, Worlds, simulate, specs
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.platforms import Platform
 from dagsched_env.problem.run import Run
 from dagsched_env.problem.workflow import Workflow
+from dagsched_env.schedulers import heft
 
 FAMILY = "family:fft?points=4&processors=3"
 
@@ -46,6 +47,31 @@ def test_streams_outages_and_deadlines(capsys):
     out = capsys.readouterr().out
     assert "arrivals poisson?graphs=3&load=0.5, outages one-lost" in out
     assert "tardiness" in out
+
+
+def test_how_late_a_run_is_before_it_is_planned_again_is_told(capsys):
+    """The more so, the fewer plans: at 1e-9 as often as whenever a task is late at all."""
+    plans = []
+
+    def counted(instance):
+        plans[-1] += 1
+        return heft(instance)
+
+    shares = [1e-9, 0.05, 0.5]
+    names = ["replan-late:heft", *(f"replan-late:heft?late={share:g}" for share in shares)]
+    makers = choose_dispatchers(names, {"heft": counted}, 0.1)
+    worlds = Worlds("family:fft?points=16&processors=3", noise=Lognormal(0.5))
+    for name in names:
+        plans.append(0)
+        for seed in range(3):
+            world = worlds(np.random.default_rng(seed))
+            simulate(world, makers[name](world))
+    default, *told = plans
+    assert default == told[1]
+    assert told[0] > told[1] > told[2]
+    arguments = ["--draws", "1", "--dispatchers", *names[:2]]
+    assert main(["simulate", FAMILY, *arguments]) == 0
+    assert "\nreplan-late:heft?late=1e-09 " in capsys.readouterr().out
 
 
 def test_noise_of_a_measured_run(tmp_path, capsys):
@@ -82,6 +108,10 @@ def test_noise_of_a_measured_run(tmp_path, capsys):
         (["--arrivals", "poisson?graphs=0"], "graphs=0 is not at least 1"),
         (["--dispatchers", "hefd"], "no dispatcher 'hefd': did you mean 'heft'?"),
         (["--dispatchers", "replan:hefd"], "no scheduler 'hefd'"),
+        (["--dispatchers", "replan-late:hefd?late=1"], "no scheduler 'hefd'"),
+        (["--dispatchers", "replan-late:heft?late=0"], "late=0.0 is not a number > 0"),
+        (["--dispatchers", "replan-late:heft?late=x"], "late is 'x': write a number"),
+        (["--dispatchers", "replan:heft?late=1"], "no parameter 'late': there is replan-late:"),
         (["--outages", "one_lost", "--dispatchers", "clairvoyant"], "plans without outages"),
         (["--processors", "3"], "--processors is for files"),
     ],
