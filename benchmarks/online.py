@@ -97,7 +97,10 @@ def main() -> None:
     names = list(dict.fromkeys([REFERENCE, *arguments.dispatchers]))
     policies = read_policies(arguments.checkpoint, samples=8)
     schedulers = choose(schedulers_of(names), arguments.plan_time, policies)
-    makers = choose_dispatchers(names, schedulers, arguments.plan_time)
+    makers = {
+        objective: choose_dispatchers(names, schedulers, arguments.plan_time, objective)
+        for objective in ("makespan", "mean_completion")
+    }
     load_kernels()
     known = read(arguments.journal)
     found: dict[tuple[str, str, float], dict[str, list[float]]] = {}
@@ -107,7 +110,11 @@ def main() -> None:
             for k, cell in enumerate(everything):
                 key = f"{cell.table}/{k}/{draw}/{arguments.plan_time:g}"
                 values = known.get(key, {})
-                missing = {name: make for name, make in makers.items() if name not in values}
+                missing = {
+                    name: make
+                    for name, make in makers[cell.objective].items()
+                    if name not in values
+                }
                 if missing:
                     world = cell.worlds(np.random.default_rng([k, draw]))
                     run = compare_runs([world], missing, cell.objective)

@@ -9,11 +9,13 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
+from typing import Any
 
 from dagsched_env.cli.schedulers import SOLVE
 from dagsched_env.comparison.compare import Scheduler
 from dagsched_env.comparison.runs import MakeDispatcher
 from dagsched_env.online.dispatchers import Dispatcher, Fifo, ListOrder, Order, PlanOrder
+from dagsched_env.online.judging import Judge
 from dagsched_env.online.replanning import Planner, Replanning, When
 from dagsched_env.online.simulation import simulate
 from dagsched_env.online.world import World
@@ -65,7 +67,10 @@ def schedulers_of(names: Iterable[str]) -> Iterator[str]:
 
 
 def choose_dispatchers(
-    names: Iterable[str], schedulers: Mapping[str, Scheduler], time_limit: float
+    names: Iterable[str],
+    schedulers: Mapping[str, Scheduler],
+    time_limit: float,
+    objective: str = "makespan",
 ) -> dict[str, MakeDispatcher]:
     """Name → what makes the dispatcher for a run.
 
@@ -73,14 +78,18 @@ def choose_dispatchers(
         names: see ``HELP``.
         schedulers: those of ``schedulers_of``, by name.
         time_limit: of ``solve`` for each plan (seconds).
+        objective: a key of ``dagsched_env.online.OBJECTIVES``; plans for several graphs are chosen
+            by it (``Judge``).
 
     Raises:
         DAGSchedError: an unknown name.
     """
-    return {name: _maker(name, schedulers, time_limit) for name in names}
+    return {name: _maker(name, schedulers, time_limit, objective) for name in names}
 
 
-def _maker(name: str, schedulers: Mapping[str, Scheduler], time_limit: float) -> MakeDispatcher:
+def _maker(
+    name: str, schedulers: Mapping[str, Scheduler], time_limit: float, objective: str
+) -> MakeDispatcher:
     if name == FIFO:
         return lambda world: Fifo()
     if name in LISTS:
@@ -101,10 +110,15 @@ def _maker(name: str, schedulers: Mapping[str, Scheduler], time_limit: float) ->
         planner = partial(_solve, time_limit)
     make = partial(Replanning, planner, PLANS[kind], fixed=kind == "times", **_settings(name, kind))
     make()  # or a wrong setting would be told in the first run
-    return lambda world: make()
+    return lambda world: make(judge=_judge(world, objective))
 
 
-def _settings(name: str, kind: str) -> dict[str, float]:
+def _judge(world: World, objective: str) -> Judge | None:
+    """Of one graph the shortest plan is the best one, too."""
+    return None if world.n_graphs == 1 or objective == "makespan" else Judge(world, objective)
+
+
+def _settings(name: str, kind: str) -> dict[str, Any]:
     """What stands behind ``?``."""
     try:
         settings = settings_of(name.partition("?")[2])

@@ -86,7 +86,12 @@ def add_commands(commands: Commands) -> None:
         metavar="X",
         help="deadlines at X times a graph's lower bound after its arrival, for tardiness",
     )
-    parser.add_argument("--objective", choices=OBJECTIVES, default="makespan")
+    parser.add_argument(
+        "--objective",
+        choices=OBJECTIVES,
+        default="makespan",
+        help="what runs are judged by, and plans where several graphs arrive; default: %(default)s",
+    )
     parser.add_argument(
         "--draws", type=positive, default=20, metavar="N", help="runs; default: %(default)s each"
     )
@@ -120,7 +125,7 @@ def _simulate(arguments: argparse.Namespace) -> None:
         names.insert(0, reference)
     policies = read_policies(arguments.checkpoint, arguments.samples)
     schedulers = choose(schedulers_of(names), arguments.plan_time, policies)
-    dispatchers = choose_dispatchers(names, schedulers, arguments.plan_time)
+    dispatchers = choose_dispatchers(names, schedulers, arguments.plan_time, arguments.objective)
     worlds = _worlds(arguments)
     if CLAIRVOYANT in names and any(world.outages for world in worlds):
         raise DAGSchedError(f"{CLAIRVOYANT} plans without outages: leave one of the two out")

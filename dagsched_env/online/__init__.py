@@ -11,16 +11,18 @@ In reading order:
 
 - ``noise``, ``arrivals``, ``outages``: how durations differ, when graphs arrive, what fails;
 - ``world``: all of that for one run;
+- ``objectives``: what a run is judged by;
 - ``situation``: what is known of a run;
 - ``dispatchers``: FIFO, list scheduling at each event, a plan;
+- ``judging``: plans for several graphs, chosen by an objective;
 - ``replanning``: plans that are made anew;
-- ``objectives``: what a run is judged by;
 - ``simulation``: ``simulate``;
 - ``specs``: noise, arrivals and outages as text.
 """
 
 from dagsched_env.online.arrivals import ARRIVALS, Arrivals, AtOnce, Bursts, Poisson, Recorded
 from dagsched_env.online.dispatchers import ORDERS, Dispatcher, Fifo, ListOrder, PlanOrder
+from dagsched_env.online.judging import Judge
 from dagsched_env.online.noise import (
     NOISES,
     Gamma,
@@ -50,6 +52,7 @@ __all__ = [
     "Dispatcher",
     "Fifo",
     "Gamma",
+    "Judge",
     "ListOrder",
     "Lognormal",
     "Machines",

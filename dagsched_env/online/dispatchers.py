@@ -88,7 +88,7 @@ class ListOrder:
         """As ``starts``, of some of the ready tasks."""
         keys = [-self._priority[ready]]
         if self._by == "shortest":
-            keys.append(_work_left(situation)[situation.graph[ready]])
+            keys.append(work_left(situation)[situation.graph[ready]])
         order = ready[np.lexsort(keys)]
         starts = np.zeros((len(order), 2), dtype=np.int64)
         count = assign(
@@ -244,7 +244,7 @@ class PlanOrder:
         return situation.now
 
 
-def _work_left(situation: Situation) -> Floats:
+def work_left(situation: Situation) -> Floats:
     """``[u]`` mean durations of the tasks of each graph that have not finished (time)."""
     left = np.where(situation.finished, 0.0, situation.instance.arrays.mean_comp)
     return np.bincount(situation.graph, left).astype(np.float64, copy=False)

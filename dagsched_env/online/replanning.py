@@ -10,6 +10,7 @@ from dagsched_env.kernels.arrays import Floats, Ints
 from dagsched_env.kernels.online.situation import ABSENT, N_READY, READY, WAITING
 from dagsched_env.kernels.schedules.decoding import decode
 from dagsched_env.online.dispatchers import PlanOrder
+from dagsched_env.online.judging import Judge
 from dagsched_env.online.situation import Situation
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
@@ -110,20 +111,28 @@ class Replanning:
         when: a key of ``WHEN``.
         late: with ``"late"``: the share of the expected rest of the run, > 0.
         fixed: as of ``PlanOrder``.
+        judge: of the plan, the one so far and some list schedules it chooses the best; None: the
+            plan is taken.
 
     Raises:
         DAGSchedError: an argument is out of its range.
     """
 
     def __init__(
-        self, planner: Planner, when: When = "changes", *, late: float = 0.05, fixed: bool = False
+        self,
+        planner: Planner,
+        when: When = "changes",
+        *,
+        late: float = 0.05,
+        fixed: bool = False,
+        judge: Judge | None = None,
     ) -> None:
         if when not in WHEN:
             raise DAGSchedError(f"when={when!r} is unknown: give one of {', '.join(WHEN)}")
         if not 0 < late < np.inf:
             raise DAGSchedError(f"late={late} is not a number > 0")
         self._planner, self._when = planner, when
-        self._late, self._fixed = late, fixed
+        self._late, self._fixed, self._judge = late, fixed, judge
         self._plan: PlanOrder | None = None
         self._known = (0, b"", 0)
         self._end = 0.0
@@ -159,7 +168,11 @@ class Replanning:
     def _replan(self, situation: Situation) -> None:
         left, tasks = remaining(situation)
         began = time.perf_counter()
-        plan = self._planner(left, self._previous(situation, left, tasks))
+        previous = self._previous(situation, left, tasks)
+        plan = self._planner(left, previous)
+        if self._judge is not None:
+            plans = [plan] if previous is None else [plan, previous]
+            plan = self._judge.best(situation, left, tasks, plans)
         self.plans.append(time.perf_counter() - began)
         order = execution_order(left, plan)
         if self._plan is None:
