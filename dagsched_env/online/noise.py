@@ -210,7 +210,7 @@ def drawn(noise: Noises, instance: Instance, rng: np.random.Generator) -> Floats
         DAGSchedError: factors of another shape, negative or not finite.
     """
     shape = instance.comp.shape
-    product = np.ones(shape)
+    product: Floats | None = None
     kinds = [] if noise is None else noise if isinstance(noise, Sequence) else [noise]
     for kind in kinds:
         factors = np.asarray(kind.draw(instance, rng), dtype=np.float64)
@@ -219,7 +219,7 @@ def drawn(noise: Noises, instance: Instance, rng: np.random.Generator) -> Floats
                 f"{type(kind).__name__} drew factors of shape {list(factors.shape)}: give "
                 f"{list(shape)}, one per task [{shape[0]}, 1] or one per machine [1, {shape[1]}]"
             )
-        if not (np.isfinite(factors) & (factors >= 0)).all():
+        if not ((factors >= 0) & (factors < np.inf)).all():
             raise DAGSchedError(f"{type(kind).__name__} drew a factor that is not finite and >= 0")
-        product *= factors
-    return product
+        product = factors if product is None else product * factors
+    return np.broadcast_to(1.0 if product is None else product, shape)

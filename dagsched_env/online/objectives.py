@@ -23,8 +23,6 @@ def mean_completion(world: World, completion: Floats) -> float:
 
 def p95_completion(world: World, completion: Floats) -> float:
     """95 % quantile of the times from arrival to completion (linear interpolation)."""
-    if len(completion) == 1:  # for speed
-        return float(completion[0] - world.arrival[0])
     return float(np.quantile(completion - world.arrival, 0.95))
 
 
@@ -60,7 +58,21 @@ def measures(world: World, completion: Floats) -> dict[str, float]:
         world: the run.
         completion: ``[u]`` when the last task of each graph finished.
     """
+    if len(completion) == 1:  # for speed: of one graph they are numbers
+        return _of_one(world, float(completion[0]))
     return {name: objective(world, completion) for name, objective in OBJECTIVES.items()}
+
+
+def _of_one(world: World, completion: float) -> dict[str, float]:
+    took = completion - float(world.arrival[0])
+    late = max(completion - float(world.deadline[0]), 0.0)
+    return {
+        "makespan": completion,
+        "mean_completion": took,
+        "p95_completion": took,
+        "slowdown": took / (float(world.alone[0]) or 1.0),
+        "tardiness": float(world.weight[0]) * late,
+    }
 
 
 def rates(name: str, world: World) -> tuple[Floats, Floats] | None:

@@ -25,12 +25,16 @@ class Simulation:
 
     Args:
         world: what will happen.
+        several: it will be other runs of the same graphs, too (``prepare``).
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, *, several: bool = False) -> None:
         self.world = world
         self.situation = Situation(world.instance, world.graph)
         self._arrays = world.arrays()
+        self._durations: Floats | None = None
+        if several:
+            self._own_durations()
         self._problem = world.instance.arrays
         kernels.open_world(self._problem, self.situation.arrays, self._arrays)
 
@@ -49,6 +53,34 @@ class Simulation:
             )
         self.situation.start(task, machine)
         kernels.start_in(self._problem, self.situation.arrays, self._arrays, task)
+
+    def prepare(self, world: World) -> bool:
+        """Be another run of the same graphs, in the same arrays, if they fit.
+
+        It has to be begun by a kernel before anything else: this is for many short runs.
+
+        Returns:
+            False where the arrays do not fit, and nothing is changed.
+        """
+        old = self.world
+        alike = world.instance is old.instance and world.n_graphs == old.n_graphs == 1
+        if not alike or world.outages or old.outages or world.forgets != old.forgets:
+            return False
+        for of_graph in ("arrival", "deadline", "weight"):
+            if getattr(world, of_graph)[0] != getattr(old, of_graph)[0]:
+                return False
+        if self._durations is None:
+            return False
+        np.copyto(self._durations, world.actual)
+        self.world = world
+        return True
+
+    def _own_durations(self) -> None:
+        """Those of the world belong to it; a view is read-only as they are, for the kernels."""
+        self._durations = self._arrays.actual.copy()
+        shown = self._durations.view()
+        shown.flags.writeable = False
+        self._arrays = self._arrays._replace(actual=shown)
 
     def settle(self) -> bool:
         """Go on until some task can start; False where the run is over, or nothing more happens."""
@@ -73,7 +105,8 @@ class Simulation:
     def schedule(self, algorithm: str | None = None) -> Schedule:
         """When and where tasks have run or run now; those that have not started are on −1."""
         arrays = self.situation.arrays
-        return Schedule(arrays.machine, arrays.start, arrays.finish, algorithm=algorithm)
+        copies = arrays.machine.copy(), arrays.start.copy(), arrays.finish.copy()
+        return Schedule.adopt(*copies, algorithm=algorithm)
 
     def clone(self) -> "Simulation":
         """An independent copy with the same future."""
@@ -82,6 +115,9 @@ class Simulation:
         twin.situation = self.situation.clone()
         arrays = self._arrays
         twin._arrays = arrays._replace(end=arrays.end.copy(), passed=arrays.passed.copy())
+        twin._durations = None
+        if self._durations is not None:
+            twin._own_durations()
         return twin
 
 

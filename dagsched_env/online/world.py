@@ -4,12 +4,13 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from dagsched_env.kernels.arrays import Floats, Ints
+from dagsched_env.kernels.graph.ranks import upward_rank
 from dagsched_env.kernels.online.world import WorldArrays
 from dagsched_env.online.arrivals import Arrivals, AtOnce
 from dagsched_env.online.noise import Noises, drawn
@@ -19,6 +20,11 @@ from dagsched_env.problem.instance import Instance
 from dagsched_env.sources import Draw, Instances, resolve_source
 
 __all__ = ["World", "Worlds", "joined"]
+
+Joined: TypeAlias = dict[tuple[int, ...], tuple[tuple[Instance, ...], Instance]]
+"""Identities of graphs → the graphs, which keeps them theirs, and all as one instance."""
+MOST_JOINED = 64
+"""Such instances that are kept."""
 
 
 class World:
@@ -102,11 +108,7 @@ class World:
         if self.n_graphs == 1:
             return np.array([self.instance.lower_bound])
         g = self.instance.arrays
-        top = np.zeros(self.instance.n_tasks)
-        for t in g.topo.tolist():
-            before = g.pred_task[g.pred_ptr[t] : g.pred_ptr[t + 1]]
-            top[t] = top[before].max(initial=0.0) + g.min_comp[t]
-        longest = np.maximum.reduceat(top, self.first[:-1])
+        longest = np.maximum.reduceat(upward_rank(g, g.min_comp, False), self.first[:-1])
         if self.instance.n_resources:
             return longest
         work = np.add.reduceat(g.min_comp, self.first[:-1])
@@ -168,6 +170,7 @@ class Worlds:
     forgets: bool = False
     slack: float | None = None
     _draw: Draw = dataclasses.field(init=False, repr=False, compare=False)
+    _joined: Joined = dataclasses.field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_draw", resolve_source(self.instances))
@@ -189,26 +192,39 @@ class Worlds:
         graphs = [self._draw(rng) for _ in range(self.n_graphs)]
         return self.of(graphs, rng)
 
+    def _instance(self, graphs: Sequence[Instance]) -> Instance:
+        """The graphs side by side; where they are always the same ones, it is made once."""
+        if len(graphs) == 1:
+            return graphs[0]
+        key = tuple(map(id, graphs))
+        if key not in self._joined:
+            made = joined(graphs)
+            if len(self._joined) == MOST_JOINED:
+                return made
+            self._joined[key] = (tuple(graphs), made)
+        return self._joined[key][1]
+
     def of(self, graphs: Sequence[Instance], rng: np.random.Generator) -> World:
         """A run of these graphs."""
-        arrivals = self.arrivals or AtOnce()
-        arrival = arrivals.times(graphs, rng)
-        instance = joined(graphs)
+        # One graph at time 0 is the usual case of learning, and begins thousands of times a second.
+        arrival = np.zeros(1)
+        if self.arrivals is not None or len(graphs) > 1:
+            arrival = (self.arrivals or AtOnce()).times(graphs, rng)
+        instance = self._instance(graphs)
         deadline = None
         if self.slack is not None:
             deadline = arrival + self.slack * np.array([graph.lower_bound for graph in graphs])
         actual = None
         if self.noise is not None:
-            factors = drawn(self.noise, instance, rng)
-            with np.errstate(invalid="ignore"):
-                actual = np.where(np.isfinite(instance.comp), instance.comp * factors, np.inf)
-        several = len(graphs) > 1 or arrival.any()
-        first = np.cumsum([0, *(graph.n_tasks for graph in graphs)])
+            with np.errstate(invalid="ignore"):  # 0 · ∞, where a machine cannot run a task
+                actual = instance.comp * drawn(self.noise, instance, rng)
+        several = len(graphs) > 1 or arrival[0] > 0
+        first = np.cumsum([0, *(graph.n_tasks for graph in graphs)]) if several else None
         return World(
             instance,
             actual,
             arrival=arrival if several else None,
-            first=first if several else None,
+            first=first,
             deadline=deadline,
             outages=() if self.outages is None else self.outages.draw(instance, rng),
             forgets=self.forgets,
@@ -260,10 +276,10 @@ def _durations(instance: Instance, actual: npt.ArrayLike | None) -> Floats:
         raise DAGSchedError(
             f"actual needs shape {list(instance.comp.shape)}, got {list(found.shape)}"
         )
-    eligible = np.isfinite(instance.comp)
-    bad = np.argwhere(eligible & ~(np.isfinite(found) & (found >= 0)))
-    if bad.size:
-        t, q = bad[0].tolist()
+    eligible = instance.comp < np.inf
+    fine = (found >= 0) & (found < np.inf)
+    if not (fine | ~eligible).all():
+        t, q = np.argwhere(eligible & ~fine)[0].tolist()
         raise DAGSchedError(f"actual[{t}, {q}] is {found[t, q]}: durations are finite and >= 0")
     return np.where(eligible, found, np.inf)
 

@@ -32,7 +32,7 @@ from dagsched_env.kernels.online.features import (
 )
 from dagsched_env.online.objectives import rates
 from dagsched_env.online.simulation import Simulation
-from dagsched_env.online.world import World
+from dagsched_env.online.world import MOST_JOINED, World
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.sources import Padding
@@ -109,11 +109,14 @@ class Episodes:
         """``[B]`` unit of times and costs."""
         self.simulations: list[Simulation | None] = [None] * count
         self._episodes: Any = None
-        self._known: dict[int, tuple[Instance, EpisodeArrays]] = {}
+        self._known: dict[tuple[int, bytes], tuple[Instance, EpisodeArrays]] = {}
 
     def put(self, i: int, world: World) -> None:
         """The run of episode i from now on; the next ``step`` has to begin it."""
-        simulation = Simulation(world)
+        before = self.simulations[i]
+        if before is not None and before.prepare(world):
+            return
+        simulation = Simulation(world, several=True)
         self.simulations[i] = simulation
         episode = self._episode(world)
         self.scales[i] = 1.0 if self._objective in UNSCALED else episode.scale[0]
@@ -175,11 +178,12 @@ class Episodes:
         found = rates(self._objective, world)
         kinds = {"makespan": MAKESPAN, "p95_completion": NOTHING}
         rate, since = (np.zeros(1), np.zeros(1)) if found is None else found
-        known = self._known.get(id(world.instance))
+        key = (id(world.instance), world.first.tobytes())
+        known = self._known.get(key)
         if known is None or known[0] is not world.instance:
             known = (world.instance, self._constant(world))
-            if world.n_graphs == 1 and len(self._known) < MOST_KNOWN:
-                self._known[id(world.instance)] = known
+            if len(self._known) < (MOST_KNOWN if world.n_graphs == 1 else MOST_JOINED):
+                self._known[key] = known
         return known[1]._replace(
             charge=np.array([kinds.get(self._objective, RATES)]),
             rate=np.array(rate),

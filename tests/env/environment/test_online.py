@@ -8,6 +8,7 @@ from gymnasium.utils.env_checker import check_env
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dagsched_env.environment.online.env import DAGSchedOnlineEnv
 from dagsched_env.environment.online.features import ONLINE_FEATURES
 from dagsched_env.kernels.online.features import OF_PAIR, OF_PROCESSOR, OF_TASK
 from dagsched_env.online import (
@@ -23,6 +24,7 @@ from dagsched_env.online import (
     simulate,
 )
 from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
 from helpers.strategies import instances, sharing_instances
 
 NAME = "DAGSchedOnline-v0"
@@ -249,3 +251,28 @@ def test_options_of_a_reset_are_checked():
         env.reset(options={"instanc": 1})
     with pytest.raises(DAGSchedError, match="is int: give a World"):
         env.reset(options={"world": 1})
+
+
+def test_a_copy_goes_on_as_before_when_the_next_run_of_the_same_graph_has_begun():
+    """The next run is in the arrays of the last one."""
+    graph = Instance([[2.0, 3.0], [4.0, 3.0], [1.0, 5.0]], [(0, 1), (0, 2)], [5.0, 1.0])
+    env = DAGSchedOnlineEnv(graph, noise=Lognormal(0.5))
+
+    def to_the_end(env, info):
+        while True:
+            action = int(info["action_mask"].argmax())
+            _, _, terminated, _, info = env.step(action)
+            if terminated:
+                return info["schedule"].finish.tolist()
+
+    env.reset(seed=0)
+    first = env.simulation
+    _, info = env.reset(seed=1)
+    assert env.simulation is first
+    copy = env.clone()
+    expected = to_the_end(env, info)
+    _, other = env.reset(seed=2)
+    assert env.simulation is first
+    assert to_the_end(env, other) != expected
+    assert to_the_end(copy, info) == expected
+    assert env.simulation.world.actual.tolist() != copy.simulation.world.actual.tolist()
