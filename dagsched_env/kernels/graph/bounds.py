@@ -99,7 +99,7 @@ def heads(g: InstanceArrays) -> Floats:
     duplicates of tasks).
     """
     n, p = g.comp.shape
-    alike = _links_alike(g)
+    alike = links_alike(g)
     head = np.full((n, p), np.inf)
     earliest, second = np.full(n, np.inf), np.full(n, np.inf)  # finish, over the processors
     fastest = np.zeros(n, dtype=np.int64)
@@ -135,7 +135,7 @@ def heads(g: InstanceArrays) -> Floats:
 
 
 @kernel
-def _links_alike(g: InstanceArrays) -> bool:
+def links_alike(g: InstanceArrays) -> bool:
     """Whether a transfer takes the same time between any two processors."""
     p = g.comp.shape[1]
     for a in range(p):
@@ -164,7 +164,7 @@ def _earliest_join(release: Floats, cost: Floats, remote: Floats, overlap: bool)
     alone = release[last] + cost[last]
     if count == 1 or alone >= remote[last]:  # no choice, or nothing is gained by work there
         return float(min(alone, remote[last]))
-    by_remote, by_release = _ascending(-remote), _ascending(release)
+    by_remote, by_release = ascending(-remote), ascending(release)
     place = np.empty(count, dtype=np.int64)
     for k in range(count):
         place[by_remote[k]] = k
@@ -182,7 +182,7 @@ def _earliest_join(release: Floats, cost: Floats, remote: Floats, overlap: bool)
 
 
 @kernel
-def _ascending(key: Floats) -> Ints:
+def ascending(key: Floats) -> Ints:
     """As ``np.argsort``, which takes three times as long for few keys."""
     if key.shape[0] > FEW_KEYS:
         return np.argsort(key)

@@ -1,0 +1,339 @@
+"""Windows: when each task can run on each processor, if a schedule is to end by a horizon.
+
+The window of task t on processor q begins at its head and ends its tail before the horizon: in
+every schedule that ends by the horizon and has t on q, t runs within. A pair of a task and a
+processor is excluded where no such schedule has t on q; then its head and its tail are inf. A task
+with no processor left refutes the horizon: the makespan of every schedule is longer.
+
+What is said here of inputs, heads and ancestors holds of outputs, tails and descendants on the
+reversed graph. Tasks on one processor run one after the other: problems with resources have no
+windows.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
+from dagsched_env.kernels.graph.bounds import ascending, links_alike
+from dagsched_env.kernels.graph.communication import communication
+from dagsched_env.kernels.jit import kernel
+
+SLACK = 1e-9
+"""Share of the horizon by which a time has to be too late, so that rounding refutes nothing."""
+ROUNDS = 16
+"""Most starts that are tried for one head."""
+
+# effort
+TAKEN = 0
+MOST = 1
+
+
+class Windows(NamedTuple):
+    """All windows, and what has to be looked at again; changed in place."""
+
+    head: Floats  # [n, p]
+    tail: Floats  # [n, p]
+    sent: Floats  # [m, p] least time at which the data of an edge, in the order of ``pred_task``,
+    # is on q if it comes from another processor
+    sent_back: Floats  # [m, p] the same on the reversed graph, in the order of ``succ_task``
+    due: npt.NDArray[np.bool_]  # [n] heads to be raised
+    due_back: npt.NDArray[np.bool_]  # [n] tails to be raised
+
+
+class Ancestors(NamedTuple):
+    """Work space: the ancestors that must share a processor with a task."""
+
+    latest: Floats  # [n] latest start there; inf = need not share it
+    found: Ints  # [n]
+
+
+@kernel
+def raise_heads(
+    g: InstanceArrays, w: Windows, horizon: float, effort: Ints
+) -> tuple[bool, bool]:
+    """Raise the heads of all tasks that are due, and exclude pairs whose window is too short.
+
+    The proof is at ``_lateness``.
+
+    Args:
+        horizon: makespan in question (time).
+        effort: steps taken so far, which grow, and the most to be taken.
+
+    Returns:
+        Whether the horizon remains possible; whether a window has changed.
+    """
+    n, p = g.comp.shape
+    alike = links_alike(g)
+    space = Ancestors(np.full(n, np.inf), np.empty(n, dtype=np.int64))
+    slack = SLACK * horizon
+    changed = False
+    for v in g.topo:
+        if not w.due[v] or effort[TAKEN] > effort[MOST]:
+            continue
+        w.due[v] = False
+        _find_sent(g, w, v, alike)
+        moved, possible = False, False
+        for q in range(p):
+            if w.head[v, q] == np.inf:
+                continue
+            head = _least_start(g, w, v, q, horizon, space, effort)
+            if head + g.comp[v, q] + w.tail[v, q] > horizon + slack:
+                w.head[v, q] = w.tail[v, q] = np.inf
+                moved = True
+                continue
+            possible = True
+            if head > w.head[v, q]:
+                moved = moved or head > w.head[v, q] + slack
+                w.head[v, q] = head
+        if not possible:
+            return False, True
+        if moved:
+            changed = True
+            make_due(g, w, v)
+    return True, changed
+
+
+@kernel
+def make_due(g: InstanceArrays, w: Windows, v: int) -> None:
+    """Have the neighbours of a task looked at again, whose windows follow from its own."""
+    w.due[g.succ_task[g.succ_ptr[v] : g.succ_ptr[v + 1]]] = True
+    w.due_back[g.pred_task[g.pred_ptr[v] : g.pred_ptr[v + 1]]] = True
+
+
+@kernel
+def _find_sent(g: InstanceArrays, w: Windows, v: int, alike: bool) -> None:
+    """``sent`` of the inputs of a task."""
+    p = g.comp.shape[1]
+    for e in range(g.pred_ptr[v], g.pred_ptr[v + 1]):
+        u = g.pred_task[e]
+        if alike:
+            first, second, at = np.inf, np.inf, -1
+            for a in range(p):
+                finish = w.head[u, a] + g.comp[u, a]
+                if finish < first:
+                    first, second, at = finish, first, a
+                elif finish < second:
+                    second = finish
+            transfer = communication(g, g.pred_data[e], 0, p - 1)
+            for q in range(p):
+                w.sent[e, q] = (second if q == at else first) + transfer
+        else:
+            for q in range(p):
+                least = np.inf
+                for a in range(p):
+                    if a != q and w.head[u, a] < np.inf:
+                        transfer = communication(g, g.pred_data[e], a, q)
+                        least = min(least, w.head[u, a] + g.comp[u, a] + transfer)
+                w.sent[e, q] = least
+
+
+@kernel
+def _least_start(
+    g: InstanceArrays,
+    w: Windows,
+    v: int,
+    q: int,
+    horizon: float,
+    space: Ancestors,
+    effort: Ints,
+) -> float:
+    """The least start of task v on processor q that ``_lateness`` does not refute, or less."""
+    slack = SLACK * horizon
+    low, high = w.head[v, q], 0.0
+    for e in range(g.pred_ptr[v], g.pred_ptr[v + 1]):
+        u = g.pred_task[e]
+        low = max(low, min(w.sent[e, q], w.head[u, q] + g.comp[u, q]))
+        high = max(high, w.sent[e, q])
+    # Then all inputs may come from elsewhere; or it is too late anyway.
+    high = min(high, horizon - w.tail[v, q] - g.comp[v, q])
+    halve = False
+    for _ in range(ROUNDS):
+        if low >= high - slack:
+            break
+        start = 0.5 * (low + high) if halve else low
+        late = _lateness(g, w, v, q, start, horizon, space, effort)
+        if late > 0.0:
+            low = start + late
+        elif halve:
+            high = start
+        else:
+            break
+        halve = not halve
+    return low
+
+
+@kernel
+def _lateness(
+    g: InstanceArrays,
+    w: Windows,
+    v: int,
+    q: int,
+    start: float,
+    horizon: float,
+    space: Ancestors,
+    effort: Ints,
+) -> float:
+    """0 if task v may start on processor q by ``start``; else how much later it starts, at least.
+
+    Suppose that it does start by then. If the data of an input is sent to q after that at the
+    earliest, its task is on q too. It starts there before v by its cost, and so that its own tail
+    meets the horizon. The same holds of its inputs, with this latest start, and so on. These
+    ancestors run on q one after the other, each from its head on, and are done by ``start``: a
+    contradiction if they cannot be, or if the head of one is after its latest start.
+
+    With a later start all latest starts are later by no more, and a part of the ancestors is found.
+    The contradiction remains as long as each of the times in it is too late.
+    """
+    slack = SLACK * horizon
+    space.latest[v] = start
+    space.found[0] = v
+    count, left, i, late = 1, 1, g.topo_position[v], np.inf
+    fits = True
+    while left > 0 and fits:  # all descendants of a task come before it
+        t = g.topo[i]
+        i -= 1
+        effort[TAKEN] += 1
+        if space.latest[t] == np.inf:
+            continue
+        left -= 1
+        if t != v:
+            in_time = horizon - w.tail[t, q] - g.comp[t, q]
+            space.latest[t] = min(space.latest[t], in_time)
+        latest = space.latest[t]
+        if w.head[t, q] > latest + slack and t != v:
+            late = min(late, w.head[t, q] - latest)
+            fits = False
+        for e in range(g.pred_ptr[t], g.pred_ptr[t + 1]):
+            effort[TAKEN] += 1
+            u = g.pred_task[e]
+            if not fits or w.sent[e, q] <= latest + slack:
+                continue
+            late = min(late, w.sent[e, q] - latest)
+            if w.head[u, q] == np.inf:
+                fits = False
+                break
+            if space.latest[u] == np.inf:
+                space.found[count] = u
+                count += 1
+                left += 1
+            space.latest[u] = min(space.latest[u], latest - g.comp[u, q])
+    for k in range(count):
+        space.latest[space.found[k]] = np.inf
+    if not fits:
+        return late
+    ancestors = space.found[1:count]
+    effort[TAKEN] += 3 * count
+    end = 0.0
+    for k in ascending(w.head[ancestors, q]):
+        u = ancestors[k]
+        end = max(end, w.head[u, q]) + g.comp[u, q]
+    return min(late, end - start) if end > start + slack else 0.0
+
+
+@kernel
+def exclude_misfits(
+    g: InstanceArrays, w: Windows, horizon: float, effort: Ints
+) -> tuple[bool, bool]:
+    """Exclude pairs with which too many tasks would have to be on one processor.
+
+    Suppose that task v is on q. If an input from elsewhere comes too late for v to end within its
+    window there, the task of the input is on q, too; and so is an output of v that would be too
+    late elsewhere. The same holds of these tasks, and so on. They run on q one after the other,
+    each in its window, or v is not on q. The test is that for one machine with interruptions: in
+    no interval may the tasks whose windows lie in it take longer than it lasts.
+
+    The companions of a companion are companions. So where those of v fit, each of them fits, too.
+
+    Args:
+        horizon: makespan in question (time).
+        effort: steps taken so far, which grow, and the most to be taken.
+
+    Returns:
+        Whether the horizon remains possible; whether a pair was excluded.
+    """
+    n, p = g.comp.shape
+    changed = False
+    found = np.empty(n, dtype=np.int64)
+    mark = np.full(n, -1)
+    for q in range(p):
+        fits = np.zeros(n, dtype=np.bool_)
+        for v in g.topo:
+            if w.head[v, q] == np.inf or fits[v] or effort[TAKEN] > effort[MOST]:
+                continue
+            count = _companions(g, w, v, q, horizon, found, mark, effort)
+            if count > 0 and _fit_one_by_one(g, w, found[:count], q, horizon, effort):
+                fits[found[:count]] = True
+                continue
+            w.head[v, q] = w.tail[v, q] = np.inf
+            changed = True
+            make_due(g, w, v)
+            if w.head[v].min() == np.inf:
+                return False, True
+    return True, changed
+
+
+@kernel
+def _companions(
+    g: InstanceArrays,
+    w: Windows,
+    v: int,
+    q: int,
+    horizon: float,
+    found: Ints,
+    mark: Ints,
+    effort: Ints,
+) -> int:
+    """Find the tasks that are on q if task v is; v is the first of them.
+
+    Args:
+        found: ``[n]`` is filled with them.
+        mark: ``[n]`` of the last v·p + q for which a task was found.
+
+    Returns:
+        Their number; 0 if one of them cannot be on q.
+    """
+    slack = SLACK * horizon
+    name = v * g.comp.shape[1] + q
+    found[0] = v
+    mark[v] = name
+    count, done = 1, 0
+    while done < count:
+        t = found[done]
+        done += 1
+        for e in range(g.pred_ptr[t], g.pred_ptr[t + 1]):
+            u = g.pred_task[e]
+            if w.sent[e, q] + g.comp[t, q] + w.tail[t, q] > horizon + slack and mark[u] != name:
+                if w.head[u, q] == np.inf:
+                    return 0
+                found[count] = u
+                mark[u] = name
+                count += 1
+        for e in range(g.succ_ptr[t], g.succ_ptr[t + 1]):
+            u = g.succ_task[e]
+            if w.head[t, q] + g.comp[t, q] + w.sent_back[e, q] > horizon + slack and mark[u] != name:
+                if w.head[u, q] == np.inf:
+                    return 0
+                found[count] = u
+                mark[u] = name
+                count += 1
+        effort[TAKEN] += g.pred_ptr[t + 1] - g.pred_ptr[t] + g.succ_ptr[t + 1] - g.succ_ptr[t]
+    return count
+
+
+@kernel
+def _fit_one_by_one(
+    g: InstanceArrays, w: Windows, tasks: Ints, q: int, horizon: float, effort: Ints
+) -> bool:
+    """Whether no interval has windows of tasks on q that take longer than it lasts."""
+    effort[TAKEN] += tasks.shape[0] ** 2
+    by_tail = tasks[ascending(-w.tail[tasks, q])]
+    for first in tasks:
+        end = w.head[first, q]
+        for t in by_tail:
+            if w.head[t, q] >= w.head[first, q]:
+                end += g.comp[t, q]
+                if end + w.tail[t, q] > horizon * (1.0 + SLACK):
+                    return False
+    return True
