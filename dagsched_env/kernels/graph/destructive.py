@@ -8,12 +8,13 @@ import numpy as np
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.graph.bounds import load_weights, weighted_work, widest_window
+from dagsched_env.kernels.graph.companions import exclude_misfits
 from dagsched_env.kernels.graph.windows import (
     MOST,
+    PROGRESS,
     SLACK,
     TAKEN,
     Windows,
-    exclude_misfits,
     make_due,
     raise_heads,
 )
@@ -23,6 +24,8 @@ SWEEPS = 8
 """Most times that all that is due is looked at for one horizon."""
 PROBINGS = 3
 """Most times that all tasks are probed."""
+LOAD_STEPS = 10
+"""What the fit of the loads takes, for each pair of a task and a processor."""
 
 
 @kernel
@@ -46,6 +49,7 @@ def refutes(
         probing: look at what follows from each processor of each task.
     """
     w.due[:] = w.due_back[:] = True
+    effort[TAKEN] += LOAD_STEPS * g.comp.size
     if not _settle(g, back, w, horizon, effort) or _overloads(g, w, horizon):
         return True
     if probing:
@@ -64,12 +68,12 @@ def _settle(
     g: InstanceArrays, back: InstanceArrays, w: Windows, horizon: float, effort: Ints
 ) -> bool:
     """Make the windows smaller until nothing changes; whether the horizon remains possible."""
-    reversed_windows = Windows(w.tail, w.head, w.sent_back, w.sent, w.due_back, w.due)
+    back_w = Windows(w.tail, w.head, w.sent_back, w.sent, w.due_back, w.due)
     for _ in range(SWEEPS):
         possible, _ = raise_heads(g, w, horizon, effort)
         if not possible:
             return False
-        possible, _ = raise_heads(back, reversed_windows, horizon, effort)
+        possible, _ = raise_heads(back, back_w, horizon, effort)
         if not possible:
             return False
         if w.due.any():
@@ -147,7 +151,7 @@ def _probe(
             else:
                 w.head[v, q] = w.tail[v, q] = np.inf
                 excluded = True
-            effort[TAKEN] += n
+            effort[TAKEN] += (n + w.sent.shape[0]) * p // 4  # the copies
         if effort[TAKEN] > effort[MOST]:
             return True, changed
         if _narrow(g, w, head, tail, horizon) or excluded:
@@ -159,19 +163,17 @@ def _probe(
 
 
 @kernel
-def _narrow(
-    g: InstanceArrays, w: Windows, head: Floats, tail: Floats, horizon: float
-) -> bool:
+def _narrow(g: InstanceArrays, w: Windows, head: Floats, tail: Floats, horizon: float) -> bool:
     """Take over later heads and tails; whether one of them was later."""
     n, p = head.shape
-    slack = SLACK * horizon
+    least = PROGRESS * horizon
     changed = False
     for t in range(n):
         moved = False
         for q in range(p):
             if w.head[t, q] < np.inf:
-                moved = moved or head[t, q] > w.head[t, q] + slack
-                moved = moved or tail[t, q] > w.tail[t, q] + slack
+                moved = moved or head[t, q] > w.head[t, q] + least
+                moved = moved or tail[t, q] > w.tail[t, q] + least
                 w.head[t, q] = max(w.head[t, q], head[t, q])
                 w.tail[t, q] = max(w.tail[t, q], tail[t, q])
                 if w.head[t, q] == np.inf:

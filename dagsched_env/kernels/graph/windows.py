@@ -2,12 +2,11 @@
 
 The window of task t on processor q begins at its head and ends its tail before the horizon: in
 every schedule that ends by the horizon and has t on q, t runs within. A pair of a task and a
-processor is excluded where no such schedule has t on q; then its head and its tail are inf. A task
-with no processor left refutes the horizon: the makespan of every schedule is longer.
+processor is excluded where no such schedule has t on q; its head and its tail are inf. A task with
+no processor left refutes the horizon: every schedule is longer.
 
 What is said here of inputs, heads and ancestors holds of outputs, tails and descendants on the
-reversed graph. Tasks on one processor run one after the other: problems with resources have no
-windows.
+reversed graph. All of it is for processors that run one task at a time, not for resources.
 """
 
 from typing import NamedTuple
@@ -22,24 +21,30 @@ from dagsched_env.kernels.jit import kernel
 
 SLACK = 1e-9
 """Share of the horizon by which a time has to be too late, so that rounding refutes nothing."""
+PROGRESS = 1e-3
+"""Share of the horizon by which a window has to become smaller for others to be looked at again."""
 ROUNDS = 16
 """Most starts that are tried for one head."""
 
-# effort
+# Indices of ``effort``: steps of about ten nanoseconds that were taken, and the most of them. When
+# they are used up, windows stay as wide as they are.
 TAKEN = 0
 MOST = 1
 
 
 class Windows(NamedTuple):
-    """All windows, and what has to be looked at again; changed in place."""
+    """All windows, and which have to be looked at; changed in place.
 
-    head: Floats  # [n, p]
-    tail: Floats  # [n, p]
-    sent: Floats  # [m, p] least time at which the data of an edge, in the order of ``pred_task``,
-    # is on q if it comes from another processor
+    ``sent[e, q]`` is a time before which the data of edge e cannot be on q if its task is
+    elsewhere.
+    """
+
+    head: Floats  # [n, p] time; inf = excluded
+    tail: Floats  # [n, p] time; inf = excluded
+    sent: Floats  # [m, p] edges in the order of ``pred_task``
     sent_back: Floats  # [m, p] the same on the reversed graph, in the order of ``succ_task``
-    due: npt.NDArray[np.bool_]  # [n] heads to be raised
-    due_back: npt.NDArray[np.bool_]  # [n] tails to be raised
+    due: npt.NDArray[np.bool_]  # [n] whose heads are to be raised
+    due_back: npt.NDArray[np.bool_]  # [n] whose tails are to be raised
 
 
 class Ancestors(NamedTuple):
@@ -50,9 +55,7 @@ class Ancestors(NamedTuple):
 
 
 @kernel
-def raise_heads(
-    g: InstanceArrays, w: Windows, horizon: float, effort: Ints
-) -> tuple[bool, bool]:
+def raise_heads(g: InstanceArrays, w: Windows, horizon: float, effort: Ints) -> tuple[bool, bool]:
     """Raise the heads of all tasks that are due, and exclude pairs whose window is too short.
 
     The proof is at ``_lateness``.
@@ -69,11 +72,13 @@ def raise_heads(
     space = Ancestors(np.full(n, np.inf), np.empty(n, dtype=np.int64))
     slack = SLACK * horizon
     changed = False
+    effort[TAKEN] += n
     for v in g.topo:
         if not w.due[v] or effort[TAKEN] > effort[MOST]:
             continue
         w.due[v] = False
         _find_sent(g, w, v, alike)
+        effort[TAKEN] += p * (1 + g.pred_ptr[v + 1] - g.pred_ptr[v])
         moved, possible = False, False
         for q in range(p):
             if w.head[v, q] == np.inf:
@@ -85,7 +90,7 @@ def raise_heads(
                 continue
             possible = True
             if head > w.head[v, q]:
-                moved = moved or head > w.head[v, q] + slack
+                moved = moved or head > w.head[v, q] + PROGRESS * horizon
                 w.head[v, q] = head
         if not possible:
             return False, True
@@ -161,7 +166,7 @@ def _least_start(
         else:
             break
         halve = not halve
-    return low
+    return low  # type: ignore[no-any-return]
 
 
 @kernel
@@ -230,110 +235,3 @@ def _lateness(
         u = ancestors[k]
         end = max(end, w.head[u, q]) + g.comp[u, q]
     return min(late, end - start) if end > start + slack else 0.0
-
-
-@kernel
-def exclude_misfits(
-    g: InstanceArrays, w: Windows, horizon: float, effort: Ints
-) -> tuple[bool, bool]:
-    """Exclude pairs with which too many tasks would have to be on one processor.
-
-    Suppose that task v is on q. If an input from elsewhere comes too late for v to end within its
-    window there, the task of the input is on q, too; and so is an output of v that would be too
-    late elsewhere. The same holds of these tasks, and so on. They run on q one after the other,
-    each in its window, or v is not on q. The test is that for one machine with interruptions: in
-    no interval may the tasks whose windows lie in it take longer than it lasts.
-
-    The companions of a companion are companions. So where those of v fit, each of them fits, too.
-
-    Args:
-        horizon: makespan in question (time).
-        effort: steps taken so far, which grow, and the most to be taken.
-
-    Returns:
-        Whether the horizon remains possible; whether a pair was excluded.
-    """
-    n, p = g.comp.shape
-    changed = False
-    found = np.empty(n, dtype=np.int64)
-    mark = np.full(n, -1)
-    for q in range(p):
-        fits = np.zeros(n, dtype=np.bool_)
-        for v in g.topo:
-            if w.head[v, q] == np.inf or fits[v] or effort[TAKEN] > effort[MOST]:
-                continue
-            count = _companions(g, w, v, q, horizon, found, mark, effort)
-            if count > 0 and _fit_one_by_one(g, w, found[:count], q, horizon, effort):
-                fits[found[:count]] = True
-                continue
-            w.head[v, q] = w.tail[v, q] = np.inf
-            changed = True
-            make_due(g, w, v)
-            if w.head[v].min() == np.inf:
-                return False, True
-    return True, changed
-
-
-@kernel
-def _companions(
-    g: InstanceArrays,
-    w: Windows,
-    v: int,
-    q: int,
-    horizon: float,
-    found: Ints,
-    mark: Ints,
-    effort: Ints,
-) -> int:
-    """Find the tasks that are on q if task v is; v is the first of them.
-
-    Args:
-        found: ``[n]`` is filled with them.
-        mark: ``[n]`` of the last v·p + q for which a task was found.
-
-    Returns:
-        Their number; 0 if one of them cannot be on q.
-    """
-    slack = SLACK * horizon
-    name = v * g.comp.shape[1] + q
-    found[0] = v
-    mark[v] = name
-    count, done = 1, 0
-    while done < count:
-        t = found[done]
-        done += 1
-        for e in range(g.pred_ptr[t], g.pred_ptr[t + 1]):
-            u = g.pred_task[e]
-            if w.sent[e, q] + g.comp[t, q] + w.tail[t, q] > horizon + slack and mark[u] != name:
-                if w.head[u, q] == np.inf:
-                    return 0
-                found[count] = u
-                mark[u] = name
-                count += 1
-        for e in range(g.succ_ptr[t], g.succ_ptr[t + 1]):
-            u = g.succ_task[e]
-            if w.head[t, q] + g.comp[t, q] + w.sent_back[e, q] > horizon + slack and mark[u] != name:
-                if w.head[u, q] == np.inf:
-                    return 0
-                found[count] = u
-                mark[u] = name
-                count += 1
-        effort[TAKEN] += g.pred_ptr[t + 1] - g.pred_ptr[t] + g.succ_ptr[t + 1] - g.succ_ptr[t]
-    return count
-
-
-@kernel
-def _fit_one_by_one(
-    g: InstanceArrays, w: Windows, tasks: Ints, q: int, horizon: float, effort: Ints
-) -> bool:
-    """Whether no interval has windows of tasks on q that take longer than it lasts."""
-    effort[TAKEN] += tasks.shape[0] ** 2
-    by_tail = tasks[ascending(-w.tail[tasks, q])]
-    for first in tasks:
-        end = w.head[first, q]
-        for t in by_tail:
-            if w.head[t, q] >= w.head[first, q]:
-                end += g.comp[t, q]
-                if end + w.tail[t, q] > horizon * (1.0 + SLACK):
-                    return False
-    return True
