@@ -12,7 +12,8 @@ begins once more, with more time. Then solvers go on from the best schedule so f
 raises the bound. A makespan on record is replaced by shorter ones only, a bound by higher ones. A
 record without a commit is searched again, until its makespan is found once more.
 
-``--bounds`` only raises the bounds, where those of ``dagsched_env.problem.bounds`` are higher.
+``--bounds`` only raises the bounds, where those that the package computes are higher; some of
+them are proofs. It takes some seconds for each problem that is not proved.
 
 The file is written after each instance, so a run that was killed goes on where it was. More
 ``--seconds`` go on from there, too, with other seeds.
@@ -34,7 +35,7 @@ import aerl_trainer
 import dagsched_env
 from dagsched_env import exact, solver, suites
 from dagsched_env.io.atomic import write_text
-from dagsched_env.problem.bounds import lower_bounds
+from dagsched_env.problem.destructive import destructive_bound
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers import annealing, best_of_portfolio, genetic, hill_climbing
@@ -52,6 +53,11 @@ SHORTER = 1.0 - 1e-9
 """A makespan replaces one that it is below by this factor."""
 COMPLETE = 0.99
 """Share of its seconds after which a search is not taken up again."""
+BOUND_BY = "dagsched_env.problem.destructive"
+BOUND_STEPS = 2**28
+"""For a bound; some seconds."""
+NEARLY = 0.99
+"""Share of the makespan from which on a bound is worth the attempt of a proof."""
 LEAST_S = 0.01
 """Of an attempt, even if the ones before it have taken more than their time."""
 
@@ -260,10 +266,10 @@ def unknown(instance: Instance) -> Reference:
     """Nothing but the bounds."""
     return Reference(
         makespan=math.inf,
-        lower_bound=lower_bounds(instance).best,
+        lower_bound=destructive_bound(instance),
         optimal=False,
         found_by="nobody",
-        bound_by="dagsched_env.problem.bounds",
+        bound_by=BOUND_BY,
         seconds=0.0,
         runs=0,
         commit=None,
@@ -347,9 +353,13 @@ def raise_bounds(path: Path, chosen: Sequence[str], pattern: str) -> Iterator[st
     """Take over the bounds that are computed now, where they are higher; a line on each."""
     for suite in chosen:
         for name, before in known_of(path, suite).items():
-            if not fnmatch(name, pattern):
+            if before.optimal or not fnmatch(name, pattern):
                 continue
-            bound = lower_bounds(suites.instance(suite, name)).best
+            instance = suites.instance(suite, name)
+            bound = destructive_bound(instance, steps=BOUND_STEPS)
+            if NEARLY * before.makespan < bound <= before.makespan:
+                most = destructive_bound(instance, makespan=before.makespan, steps=BOUND_STEPS)
+                bound = max(bound, most)
             after = raised(before, bound)
             if after != before:
                 save(path, after)
@@ -369,7 +379,7 @@ def raised(known: Reference, bound: float) -> Reference:
     return replace(
         known,
         lower_bound=min(bound, known.makespan),
-        bound_by="dagsched_env.problem.bounds",
+        bound_by=BOUND_BY,
         optimal=known.optimal or known.makespan <= bound * (1.0 + OPTIMALITY_TOLERANCE),
     )
 

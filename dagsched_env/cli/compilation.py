@@ -19,6 +19,7 @@ from dagsched_env.environment.vector import DAGSchedVectorEnv
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.online import Fifo, ListOrder, Outage, Replanning, World, simulate
 from dagsched_env.problem.bounds import lower_bounds
+from dagsched_env.problem.destructive import destructive_bound
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.platforms.altered import altered
 from dagsched_env.schedulers import SCHEDULERS, SEARCHERS, heft
@@ -125,6 +126,7 @@ def call_environments_sharing() -> None:
 
 def _call_environments(instance: Instance) -> None:
     lower_bounds(instance)
+    destructive_bound(instance)
     float(instance.lower_bound)  # computed when it is first asked for
     for environment in (DAGSchedEnv(instance), DAGSchedVectorEnv(instance, num_envs=2)):
         _, info = environment.reset(seed=0)

@@ -18,7 +18,7 @@ import numpy as np
 
 from dagsched_env.exact.grid import MAX_HORIZON, MAX_HORIZON_SHARING, choose_grid
 from dagsched_env.kernels.arrays import Floats
-from dagsched_env.problem.bounds import lower_bounds
+from dagsched_env.problem.destructive import STEP_S, destructive_bound
 from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
@@ -26,6 +26,11 @@ from dagsched_env.problem.simulator import replay
 from dagsched_env.schedulers import best_of_portfolio
 
 __all__ = ["ExactResult", "solve"]
+
+BOUND_SHARE = 0.05
+"""Most of the time that the bound before the search may take, and as much for the windows."""
+MOST_STEPS = 2**24
+"""Of each of them; about 0.3 s."""
 
 
 @dataclass(frozen=True)
@@ -96,12 +101,13 @@ def solve(
     _load_kernels(instance.n_resources > 0, instance.has_release)
     deadline = time.perf_counter() + time_limit_s
     incumbent = _incumbent(instance, hint)
-    bound = lower_bounds(instance).best
+    steps = int(min(BOUND_SHARE * time_limit_s / STEP_S, MOST_STEPS))
+    bound = destructive_bound(instance, makespan=incumbent.makespan, steps=steps)
     if incumbent.makespan == 0:
         return ExactResult(incumbent, 0.0, optimal=True, tolerance=0.0)
     most = MAX_HORIZON_SHARING if instance.n_resources else MAX_HORIZON
     grid = choose_grid(_times(instance, incumbent.makespan), incumbent.makespan, most=most)
-    limits = Limits(deadline, work_limit, workers, stop)
+    limits = Limits(deadline, work_limit, workers, stop, steps)
 
     tell = None if found is None else lambda decisions: found(_retimed(instance, decisions))
     decisions, proved = search(instance, grid, incumbent, bound, limits, tell)
@@ -118,7 +124,7 @@ def _load_kernels(resources: bool, release: bool) -> None:
     released = [1.0, 0.0] if release else None
     tiny = Instance([[2.0, 3.0], [4.0, 3.0]], [(0, 1)], [5.0], release=released, **shared)
     _incumbent(tiny, None)
-    lower_bounds(tiny)
+    destructive_bound(tiny)
 
 
 def _incumbent(instance: Instance, hint: Schedule | None) -> Schedule:

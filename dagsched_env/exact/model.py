@@ -8,7 +8,7 @@ from ortools.sat.python import cp_model
 
 from dagsched_env.exact.grid import Grid
 from dagsched_env.kernels.arrays import Ints
-from dagsched_env.problem.bounds import heads, tails
+from dagsched_env.problem.destructive import windows
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
@@ -42,12 +42,15 @@ class Model:
         grid: the unit of time.
         incumbent: a valid, semi-active schedule: hint and horizon.
         bound: lower bound on the makespan (time).
+        steps: of the search for windows in which the tasks have to run.
     """
 
-    def __init__(self, instance: Instance, grid: Grid, incumbent: Schedule, bound: float) -> None:
+    def __init__(
+        self, instance: Instance, grid: Grid, incumbent: Schedule, bound: float, steps: int
+    ) -> None:
         self.instance = instance
         self.grid = grid
-        self.steps = _on_grid(instance, grid, incumbent)
+        self.steps = _on_grid(instance, grid, incumbent, steps)
         self.cp = cp_model.CpModel()
         at_least = int(grid.floor_bound(np.array(bound)))
         horizon = self.steps.horizon
@@ -194,14 +197,15 @@ class Model:
         self.cp.add_hint(self.makespan, self.steps.horizon)
 
 
-def _on_grid(instance: Instance, grid: Grid, incumbent: Schedule) -> Steps:
+def _on_grid(instance: Instance, grid: Grid, incumbent: Schedule, steps: int) -> Steps:
     """Round down, and drop the options with which no schedule meets the incumbent's makespan."""
     horizon = int(grid.floor(np.array(incumbent.makespan)))
     limit = 2.0 * grid.time(horizon + 1)
     comp = grid.floor(np.minimum(instance.comp, limit))
-    head = grid.floor_bound(np.minimum(heads(instance), limit))
+    first, last = windows(instance, incumbent.makespan, steps=steps)
+    head = grid.floor_bound(np.minimum(first, limit))
     head = np.maximum(head, grid.floor(np.minimum(instance.earliest, limit)))
-    tail = grid.floor_bound(np.minimum(tails(instance), limit))
+    tail = grid.floor_bound(np.minimum(last, limit))
     meets = head + comp + tail <= horizon
     options = [np.flatnonzero(row).tolist() for row in meets]
     return Steps(horizon, options, comp, head, tail)

@@ -28,6 +28,8 @@ class Limits(NamedTuple):
     """Threads; None: as many as the machine has processors."""
     stop: Callable[[], bool] | None
     """Asked now and then whether to end; None: only the other limits count."""
+    steps: int
+    """Of the search for windows, before the model is made."""
 
 
 def search(
@@ -49,7 +51,7 @@ def search(
     Returns:
         The decisions of a schedule, its times on the grid; a lower bound on the makespan (time).
     """
-    model = Model(instance, grid, incumbent, bound)
+    model = Model(instance, grid, incumbent, bound, limits.steps)
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = limits.workers or os.cpu_count() or 1
     solver.parameters.max_time_in_seconds = max(limits.deadline - time.perf_counter(), 0.0)

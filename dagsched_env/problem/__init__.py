@@ -16,6 +16,7 @@ In reading order:
 - ``simulator``: ``State``, a partial schedule to step; environment and search both use it
 - ``durations``: execution under noise
 - ``bounds``: lower bounds on every schedule
+- ``destructive``: sharper ones, by horizons that are refuted
 - ``critical``: the tasks that decide a makespan
 - ``lanes``: tasks that overlap on a processor, beside each other, and what they use
 """

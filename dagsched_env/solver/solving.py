@@ -9,6 +9,7 @@ import numpy as np
 
 from dagsched_env.kernels.interrupts import interrupts
 from dagsched_env.problem.bounds import lower_bounds
+from dagsched_env.problem.destructive import STEP_S, destructive_bound
 from dagsched_env.problem.errors import expect
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
@@ -35,6 +36,12 @@ BOUND_S = 2e-7
 """Most time of them for each choice of a processor for a task or an end of an edge (s)."""
 BOUNDS_SHARE = 0.2
 """Most of the budget that they may be expected to take; usually it is half of that."""
+DESTRUCTIVE_SHARE = 0.05
+"""Most of the budget that it may be expected to take; usually it is half of that."""
+STEPS = 2**20
+"""Of it, without a budget."""
+LEAST_STEPS = 100
+"""With fewer of them for each choice it is not worth while."""
 LOADING_MOVES = 10 * MANY * 3
 """Enough for all entrants of a race for three tasks."""
 
@@ -110,11 +117,15 @@ def prove_bounds(best: Best) -> None:
 
     Their time is estimated by counts and they come first, so that a busy moment changes no bound.
     """
-    instance = best.instance
+    instance, left_s = best.instance, best.left_s
     size = instance.comp.size
     choices = size * (1 + instance.n_edges / instance.n_tasks)
-    if size <= QUICKLY_BOUNDED or BOUND_S * choices <= BOUNDS_SHARE * best.left_s:
-        best.prove(lower_bounds(instance).best)
+    if size > QUICKLY_BOUNDED and BOUND_S * choices > BOUNDS_SHARE * left_s:
+        return
+    best.prove(lower_bounds(instance).best)
+    steps = STEPS if left_s == math.inf else int(DESTRUCTIVE_SHARE * left_s / STEP_S)
+    if steps >= LEAST_STEPS * choices:
+        best.prove(destructive_bound(instance, steps=steps))
 
 
 def improve(
@@ -164,7 +175,7 @@ def load_kernels(*, resources: bool = False, release: bool = False, shop: bool =
     released = [0.0, 1.0, 0.0] if release else None
     best = Best(Instance(comp, edges, data, release=released, **shared))
     run_list_schedulers(best)
-    lower_bounds(best.instance)
+    destructive_bound(best.instance)
     race_in_threads(best, [generator(0)], None, LOADING_MOVES)
     if shop:
         budget = Budget(None, 1, MOVES)
