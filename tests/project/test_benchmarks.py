@@ -151,6 +151,24 @@ def test_documented_commands_have_options_that_exist(name, monkeypatch, capsys):
     } <= known
 
 
+def test_bounds_are_compared(printed_here):
+    """Ten tasks with dear communication: most of the gap is closed."""
+    few = ["--suite", "valid", "--ccr", "5", "--most-tasks", "10", "--seconds", "0.05"]
+    rows = re.findall(
+        r"^\| ([^|]+) \| (\d+) \| ([\d.]+) \| ([\d.]+) \| (\d+)% ",
+        printed_here("bounds.py", *few),
+        re.MULTILINE,
+    )
+    assert [(title, number) for title, number, *_ in rows] == [
+        ("CCR 5", "4"),
+        ("n = 10", "4"),
+        ("all", "4"),
+    ]
+    for *_, plain, sharper, closed in rows:
+        assert 0.5 < float(plain) < float(sharper) <= 1.0
+        assert int(closed) > 50
+
+
 def test_solve_meets_its_rival(printed_here):
     few = ["--sizes", "10", "12", "--budgets", "0.05", "--instances", "2"]
     printed = printed_here("rival.py", *few)
