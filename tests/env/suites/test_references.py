@@ -68,7 +68,7 @@ def test_bounds_are_only_raised(script: ModuleType, tmp_path: Path) -> None:
     write_text(path, dump({"workflows": records | {name: low}}))
     script.main(["--bounds", "--suite", "workflows", "--out", str(path)])
     after = parse(path.read_text())["workflows"]
-    assert after[name].bound_by == "dagsched_env.problem.bounds"
+    assert after[name].bound_by == "dagsched_env.problem.destructive"
     assert 1e-3 < after[name].lower_bound <= records[name].makespan
     others = records.keys() - {name}
     assert all(after[other].lower_bound >= records[other].lower_bound for other in others)
@@ -101,10 +101,11 @@ def test_the_paper_graphs_are_solved(solved):
         published = suites.reference("paper")[name]
         assert known.optimal
         assert known.runs == 1
-        assert (known.makespan, known.lower_bound) == (published.makespan, published.makespan)
+        assert known.makespan == published.makespan
+        assert published.makespan * (1 - 1e-7) <= known.lower_bound <= published.makespan
         assert re.match(r"\w+$|(\w+\.)?\w+\(budget_s=[\d.]+, seed=\d+", known.found_by)
         assert re.match(
-            r"dagsched_env\.(problem\.)?bounds$|(exact|solver)\.solve\(budget_s=", known.bound_by
+            r"dagsched_env\.problem\.destructive$|(exact|solver)\.solve\(budget_s=", known.bound_by
         )
         assert known.commit == COMMIT
         assert known.seconds >= 0.0
