@@ -126,7 +126,8 @@ def test_a_worse_makespan_is_improved(script, solved, tmp_path):
     path = altered(solved, tmp_path / "worse.json", "Topcuoglu2002", found_by="a guess", **changes)
     script.main(["--seconds", "20", "--suite", "paper", "--out", str(path)])
     known = records(path)["Topcuoglu2002"]
-    assert (known.makespan, known.lower_bound, known.optimal, known.runs) == (73, 73, True, 2)
+    assert (known.makespan, known.optimal, known.runs) == (73, True, 2)
+    assert known.lower_bound == pytest.approx(73, rel=1e-7)
     assert known.found_by != "a guess"
 
 
