@@ -8,6 +8,7 @@ In reading order:
 - ``parameters``: what families and platforms draw for each instance
 - ``workflow``: a task graph without processors
 - ``resources``: demands of tasks and capacities of processors, as whole numbers
+- ``arguments``: the arguments of an instance, checked
 - ``instance``: the problem: tasks, processors, costs, communication
 - ``schedule``: a solution, with a check of its own that shares no code with the simulator
 - ``platforms``: processors, which turn a workflow into an instance

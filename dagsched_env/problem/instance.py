@@ -16,6 +16,19 @@ from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.graph import bounds, cost_tables, ranks
 from dagsched_env.kernels.graph.csr import compress, topological_order
 from dagsched_env.problem import drawing
+from dagsched_env.problem.arguments import (
+    checked_comp,
+    checked_data,
+    checked_edges,
+    checked_link,
+    checked_names,
+    checked_times,
+    first_index,
+    floats,
+    frozen,
+    shown_task,
+    texts,
+)
 from dagsched_env.problem.errors import FormatError, InvalidInstanceError
 from dagsched_env.problem.resources import (
     check_capacities,
@@ -103,21 +116,21 @@ class Instance:
         release: npt.ArrayLike | None = None,
         available_from: npt.ArrayLike | None = None,
     ) -> None:
-        self.comp = _check_comp(_floats("comp", comp))
+        self.comp = checked_comp(floats("comp", comp))
         n, p = self.comp.shape
-        self.task_names = _check_names("task_names", task_names, n, prefix="")
-        self.processor_names = _check_names("processor_names", processor_names, p, prefix="P")
-        self.edges = _check_edges(edges, self.task_names)
-        self.data = _check_data(_floats("data", data), self.edges)
-        self.inv_bandwidth = _check_link("inv_bandwidth", inv_bandwidth, p, default=1.0)
-        self.latency = _check_link("latency", latency, p, default=0.0)
+        self.task_names = checked_names("task_names", task_names, n, prefix="")
+        self.processor_names = checked_names("processor_names", processor_names, p, prefix="P")
+        self.edges = checked_edges(edges, self.task_names)
+        self.data = checked_data(floats("data", data), self.edges)
+        self.inv_bandwidth = checked_link("inv_bandwidth", inv_bandwidth, p, default=1.0)
+        self.latency = checked_link("latency", latency, p, default=0.0)
         if not isinstance(name, str | None):
             raise InvalidInstanceError(f"name is {type(name).__name__}, not text")
         self.name = name
-        self.assumptions = _texts("assumptions", assumptions or ())
+        self.assumptions = texts("assumptions", assumptions or ())
         self._set_resources(demands, capacities, resource_names)
-        self.release = _check_times("release", release, (n,), (n, p))
-        self.available_from = _check_times("available_from", available_from, (p,))
+        self.release = checked_times("release", release, (n,), (n, p))
+        self.available_from = checked_times("available_from", available_from, (p,))
         self.arrays = self._build_arrays()
 
     def __setattr__(self, key: str, value: object) -> None:
@@ -153,7 +166,7 @@ class Instance:
     def earliest(self) -> Floats:
         """``[n, p]`` the larger of ``release`` and ``available_from`` (time); 0 without them."""
         if not self.has_release:
-            return _frozen(np.zeros(self.comp.shape))
+            return frozen(np.zeros(self.comp.shape))
         return self.arrays.earliest
 
     @cached_property
@@ -200,27 +213,27 @@ class Instance:
             pred_ptr=g.succ_ptr,
             pred_task=g.succ_task,
             pred_data=g.succ_data,
-            topo=_frozen(g.topo[::-1]),
-            topo_position=_frozen(self.n_tasks - 1 - g.topo_position),
-            latency=_frozen(g.latency.T),
-            inv_bandwidth=_frozen(g.inv_bandwidth.T),
-            earliest=_frozen(np.zeros_like(g.earliest)),
+            topo=frozen(g.topo[::-1]),
+            topo_position=frozen(self.n_tasks - 1 - g.topo_position),
+            latency=frozen(g.latency.T),
+            inv_bandwidth=frozen(g.inv_bandwidth.T),
+            earliest=frozen(np.zeros_like(g.earliest)),
         )
 
     @cached_property
     def rank_u(self) -> Floats:
         """``[n]`` upward rank of HEFT (time)."""
-        return _frozen(ranks.rank_u(self.arrays))
+        return frozen(ranks.rank_u(self.arrays))
 
     @cached_property
     def rank_d(self) -> Floats:
         """``[n]`` downward rank of HEFT (time)."""
-        return _frozen(ranks.rank_d(self.arrays))
+        return frozen(ranks.rank_d(self.arrays))
 
     @cached_property
     def oct(self) -> Floats:
         """``[n, p]`` optimistic cost table of PEFT (time)."""
-        return _frozen(cost_tables.oct_table(self.arrays))
+        return frozen(cost_tables.oct_table(self.arrays))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -454,21 +467,21 @@ class Instance:
             raise InvalidInstanceError(f"there are {given}, but no {missing}: give both")
         if demands is None or capacities is None:
             demands, capacities = np.zeros((n, 0)), np.zeros((p, 0))
-        need = check_demands(_floats("demands", demands), n)
-        have = check_capacities(_floats("capacities", capacities), p, need.shape[1])
-        self.demands, self.capacities = _frozen(need), _frozen(have)
-        self.resource_names = _check_names("resource_names", names, need.shape[1], prefix="R")
+        need = check_demands(floats("demands", demands), n)
+        have = check_capacities(floats("capacities", capacities), p, need.shape[1])
+        self.demands, self.capacities = frozen(need), frozen(have)
+        self.resource_names = checked_names("resource_names", names, need.shape[1], prefix="R")
         units, limits = in_units(need, have, self.resource_names)
-        self._units = _frozen(units), _frozen(limits)
+        self._units = frozen(units), frozen(limits)
         eligible = np.isfinite(self.comp)
         fits = eligible & fitting(units, limits)
         if not fits.any(axis=1).all():
-            t = _first(~fits.any(axis=1))[0]
+            t = first_index(~fits.any(axis=1))[0]
             reason = why_unfit(
                 need[t], have, eligible[t], self.resource_names, self.processor_names
             )
-            raise InvalidInstanceError(f"task {_shown(t, self.task_names)} {reason}")
-        self.comp = _frozen(np.where(fits, self.comp, np.inf))
+            raise InvalidInstanceError(f"task {shown_task(t, self.task_names)} {reason}")
+        self.comp = frozen(np.where(fits, self.comp, np.inf))
 
     def _build_arrays(self) -> InstanceArrays:
         n, p = self.n_tasks, self.n_processors
@@ -478,7 +491,7 @@ class Instance:
         topo = topological_order(succ_ptr, succ_task, pred_ptr)
         if topo.shape[0] < n:
             cycle = [u for u, _ in nx.find_cycle(nx.DiGraph(self.edges.tolist()))]
-            shown = " -> ".join(_shown(t, self.task_names) for t in [*cycle, cycle[0]])
+            shown = " -> ".join(shown_task(t, self.task_names) for t in [*cycle, cycle[0]])
             raise InvalidInstanceError(f"the tasks form a cycle: {shown}; remove one edge")
         position = np.empty(n, dtype=np.int64)
         position[topo] = np.arange(n)
@@ -506,7 +519,7 @@ class Instance:
             capacity=self._units[1],
             earliest=self._fold_release(),
         )
-        return InstanceArrays(*(_frozen(array) for array in arrays))
+        return InstanceArrays(*(frozen(array) for array in arrays))
 
     def _fold_release(self) -> Floats:
         """``earliest`` for the kernels, which has no column where there are no release dates."""
@@ -534,152 +547,6 @@ def _with_null(numbers: Floats) -> list[Any]:
     entries = numbers.astype(object)
     entries[np.isinf(numbers)] = None
     return entries.tolist()  # type: ignore[no-any-return]
-
-
-def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    array = np.ascontiguousarray(array)
-    array.flags.writeable = False
-    return array
-
-
-def _floats(what: str, values: npt.ArrayLike) -> Floats:
-    try:
-        return np.array(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidInstanceError(f"{what} is not a rectangular array of numbers") from None
-
-
-def _first(mask: npt.ArrayLike) -> tuple[int, ...]:
-    """Index of the first True entry."""
-    return tuple(int(i) for i in np.argwhere(mask)[0])
-
-
-def _check_comp(comp: Floats) -> Floats:
-    if comp.ndim != 2 or 0 in comp.shape:
-        raise InvalidInstanceError(
-            f"comp needs shape [tasks, processors], at least one of each, got {list(comp.shape)}"
-        )
-    bad = np.isnan(comp) | (comp < 0)
-    if bad.any():
-        t, q = _first(bad)
-        raise InvalidInstanceError(
-            f"comp[{t}, {q}] is {comp[t, q]}: execution times are >= 0, inf where not allowed"
-        )
-    nowhere = np.isinf(comp).all(axis=1)
-    if nowhere.any():
-        raise InvalidInstanceError(
-            f"task {_first(nowhere)[0]} can run on no processor: its row of comp is all inf"
-        )
-    return _frozen(comp)
-
-
-def _shown(task: int, names: Sequence[str]) -> str:
-    """A task in a message: its name, or its index where no other name was given."""
-    name = names[task]
-    return name if name == str(task) else repr(name)
-
-
-def _check_edges(
-    edges: npt.ArrayLike | Iterable[tuple[int, int]], task_names: Sequence[str]
-) -> Ints:
-    n = len(task_names)
-    try:
-        raw = np.array(edges if isinstance(edges, np.ndarray) else list(edges))  # type: ignore[arg-type]
-        with np.errstate(invalid="ignore"):  # NaN and huge floats are refused below
-            pairs = raw.astype(np.int64) if raw.size else np.empty((0, 2), dtype=np.int64)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidInstanceError("edges is not a list of pairs of task indices") from None
-    if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise InvalidInstanceError(f"edges needs shape [edges, 2], got {list(pairs.shape)}")
-    if raw.size and (raw.dtype.kind not in "iuf" or not np.array_equal(raw, pairs)):
-        raise InvalidInstanceError("edges holds entries that are not whole numbers")
-    bad = ((pairs < 0) | (pairs >= n)).any(axis=1)
-    if bad.any():
-        e = _first(bad)[0]
-        raise InvalidInstanceError(
-            f"edge {e} is {pairs[e].tolist()}: task indices run from 0 to {n - 1}"
-        )
-    loops = pairs[:, 0] == pairs[:, 1]
-    if loops.any():
-        e = _first(loops)[0]
-        task = _shown(int(pairs[e, 0]), task_names)
-        raise InvalidInstanceError(f"edge {e} is a self-loop on task {task}; remove it")
-    keys = pairs[:, 0] * n + pairs[:, 1]
-    order = np.argsort(keys, kind="stable")
-    repeated = keys[order[1:]] == keys[order[:-1]]
-    if repeated.any():
-        earliest = np.argmin(order[:-1][repeated])
-        e = int(order[1:][repeated][earliest])
-        u, v = (_shown(task, task_names) for task in pairs[e].tolist())
-        raise InvalidInstanceError(
-            f"edge {e} repeats the pair ({u}, {v}); add the data up on one edge"
-        )
-    return _frozen(pairs)
-
-
-def _check_data(data: Floats, edges: Ints) -> Floats:
-    data = data.reshape(-1) if data.size == 0 else data
-    if data.shape != (edges.shape[0],):
-        raise InvalidInstanceError(
-            f"data needs one number per edge, shape [{edges.shape[0]}], got {list(data.shape)}"
-        )
-    bad = ~(np.isfinite(data) & (data >= 0))
-    if bad.any():
-        e = _first(bad)[0]
-        raise InvalidInstanceError(f"data[{e}] is {data[e]}: amounts are finite and >= 0")
-    return _frozen(data)
-
-
-def _check_times(
-    what: str, values: npt.ArrayLike | None, *shapes: tuple[int, ...]
-) -> Floats | None:
-    if values is None:
-        return None
-    times = _floats(what, values)
-    if times.shape not in shapes:
-        needed = " or ".join(str(list(shape)) for shape in shapes)
-        raise InvalidInstanceError(f"{what} needs shape {needed}, got {list(times.shape)}")
-    bad = ~(np.isfinite(times) & (times >= 0))
-    if bad.any():
-        index = _first(bad)
-        place = ", ".join(map(str, index))
-        raise InvalidInstanceError(f"{what}[{place}] is {times[index]}: it is finite and >= 0")
-    return _frozen(times)
-
-
-def _check_link(what: str, values: npt.ArrayLike | None, p: int, default: float) -> Floats:
-    matrix = np.full((p, p), default) if values is None else _floats(what, values)
-    if matrix.shape != (p, p):
-        raise InvalidInstanceError(f"{what} needs shape [{p}, {p}], got {list(matrix.shape)}")
-    matrix[np.diag_indices(p)] = 0.0
-    bad = ~(np.isfinite(matrix) & (matrix >= 0))
-    if bad.any():
-        a, b = _first(bad)
-        raise InvalidInstanceError(f"{what}[{a}, {b}] is {matrix[a, b]}: it is finite and >= 0")
-    return _frozen(matrix)
-
-
-def _check_names(
-    what: str, names: Sequence[str] | None, count: int, prefix: str
-) -> tuple[str, ...]:
-    if names is None:
-        return tuple(f"{prefix}{i}" for i in range(count))
-    names = _texts(what, names)
-    if len(names) != count:
-        raise InvalidInstanceError(f"{what} needs {count} names, got {len(names)}")
-    seen: set[str] = set()
-    for i, name in enumerate(names):
-        if name in seen:
-            raise InvalidInstanceError(f"{what}[{i}] repeats {name!r}; names are distinct")
-        seen.add(name)
-    return names
-
-
-def _texts(what: str, values: Sequence[str]) -> tuple[str, ...]:
-    listed = isinstance(values, Iterable) and not isinstance(values, str)
-    if not listed or not all(isinstance(value, str) for value in values):
-        raise InvalidInstanceError(f"{what} is not a list of strings")
-    return tuple(values)
 
 
 def _check_magnitude(instance: Instance) -> None:
