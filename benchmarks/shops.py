@@ -7,7 +7,8 @@
 CHECKOUT is a clone of https://github.com/ScheduleOpt/benchmarks, with the best known makespans in
 ``bks.json``; it is not shipped. Of each set every so-manieth instance is solved, by each solver in
 turn on one core. The table shows makespan / best known - 1, the worst ratio of ``solve`` to the
-best of the others on one instance, and on how many instances the best known is reached.
+best of the others on one instance, and on how many instances the best known is reached. Instances
+without a schedule in time are not counted.
 
 ``solve`` is that of ``dagsched_env``, ``cp_sat`` the model of ``dagsched_env.exact`` with one
 worker; ``pyjobshop`` needs PyJobShop to be installed, and is its CP-SAT model with one worker;
@@ -96,14 +97,15 @@ def rows(name: str, met: list[Gaps]) -> list[str]:
     lines = []
     for solver in met[0]:
         gaps = np.array([gaps[solver] for gaps in met])
-        error = gaps.std(ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else 0.0
+        found = gaps[np.isfinite(gaps)]
+        error = found.std(ddof=1) / np.sqrt(len(found)) if len(found) > 1 else 0.0
         worst = ""
         rivals = [[gap for who, gap in gaps.items() if who != "solve"] for gaps in met]
         if solver == "solve" and rivals[0]:
             ratios = [(1 + own) / (1 + min(other)) for own, other in zip(gaps, rivals, strict=True)]
             worst = f"{max(ratios):.3f}"
         lines.append(
-            f"{name:<6} {len(gaps):>9} {solver:<13} {gaps.mean():>7.2%} ± {error:.2%} "
+            f"{name:<6} {len(found):>9} {solver:<13} {found.mean():>7.2%} ± {error:.2%} "
             f"{worst:>9} {(gaps <= 0).sum():>8}"
         )
     return lines

@@ -48,7 +48,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads wait for each o
 _data = tempfile.TemporaryDirectory()
 os.environ["XDG_DATA_HOME"] = _data.name  # no test changes the history of who runs it
 
-settings.register_profile("reproducible", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile("reproducible", deadline=None, derandomize=True, max_examples=30)
 settings.register_profile("brief", deadline=None, derandomize=True, max_examples=20)
 settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "reproducible"))
