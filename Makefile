@@ -19,7 +19,8 @@ SHELL := /bin/sh
 .PHONY: help install train test bounds baseline bench docs lint type imports check clean
 
 CHECKED := $(addprefix tests/,env/schedulers env/solver env/environment env/problem/test_simulator.py \
-	env/kernels/test_resources.py trainer/policy trainer/learning trainer/tree)
+	env/kernels/test_resources.py env/kernels/test_blocks.py env/problem/test_destructive.py \
+	trainer/policy trainer/learning trainer/tree)
 SPREAD := -n auto --maxprocesses 4 --dist loadscope
 BENCHES := env schedulers search fixed_prefix
 

@@ -152,12 +152,14 @@ def _probe(
                 w.head[v, q] = w.tail[v, q] = np.inf
                 excluded = True
             effort[TAKEN] += (n + w.sent.shape[0]) * p // 4  # the copies
+        if w.head[v].min() == np.inf:
+            return False, True
         if effort[TAKEN] > effort[MOST]:
             return True, changed
         if _narrow(g, w, head, tail, horizon) or excluded:
             changed = True
             make_due(g, w, v)
-            if w.head[v].min() == np.inf or not _settle(g, back, w, horizon, effort):
+            if not _settle(g, back, w, horizon, effort):
                 return False, True
     return True, changed
 

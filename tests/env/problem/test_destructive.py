@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dagsched_env import exact, suites
+from dagsched_env.kernels.graph.destructive import refutes
 from dagsched_env.problem.bounds import heads, lower_bounds, tails
-from dagsched_env.problem.destructive import destructive_bound, windows
+from dagsched_env.problem.destructive import _widest, destructive_bound, windows
 from dagsched_env.problem.instance import Instance
 from dagsched_env.schedulers import heft
 from helpers.brute_force import optimum
@@ -79,6 +80,20 @@ def test_a_shortest_schedule_is_proved_and_has_windows(instance):
     end = head + instance.comp + tail
     assert (end.min(axis=1) <= shortest * (1 + SLACK)).all()
     assert np.array_equal(np.isinf(head), np.isinf(tail))
+
+
+def test_steps_that_run_out_leave_a_processor_for_each_task():
+    """Wherever they end; otherwise kernels that look for one write where they should not."""
+    instance = suites.instance("test", "test-n10-p3-ccr1-stencil")
+    open_ended = 0
+    for horizon in np.linspace(instance.lower_bound, heft(instance).makespan, 25):
+        for steps in range(0, 60_000, 61):
+            found, effort = _widest(instance), np.array([0, steps])
+            if not refutes(instance.arrays, instance.backwards, found, horizon, effort, True):
+                open_ended += 1
+                assert np.isfinite(found.head.min(axis=1)).all()
+                assert np.isfinite(found.tail.min(axis=1)).all()
+    assert open_ended > 1000
 
 
 def test_ancestors_share_a_processor_or_pay():
