@@ -64,7 +64,7 @@ class Relinking:
         self._tenure = SHORT_TENURE + n // p**2
         self._chunk = min(max(CHUNK_TASKS // n, LEAST_CHUNK), MOST_CHUNK)
         self._kept: list[_Kept] = []
-        self._in_vain = 0
+        self._in_vain = self._idle = 0
         self._best = np.empty(1)
         self._best_order = np.empty(n, dtype=np.int64)
         self._best_processor = np.empty(n, dtype=np.int64)

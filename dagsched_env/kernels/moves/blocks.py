@@ -50,9 +50,19 @@ class CriticalPath(NamedTuple):
 
 def critical_path(n: int) -> CriticalPath:
     """An empty one for ``n`` tasks."""
-    floats = [np.empty(n) for _ in range(8)]
-    moved = np.zeros(n, dtype=np.bool_)
-    return CriticalPath(np.empty(n, dtype=np.int64), *floats, moved, np.empty(n, dtype=np.int64))
+    return CriticalPath(
+        task=np.empty(n, dtype=np.int64),
+        cost=np.empty(n),
+        arrival=np.empty(n),
+        tail=np.empty(n),
+        before_start=np.empty(n),
+        above_level=np.empty(n),
+        after_finish=np.empty(n),
+        below_level=np.empty(n),
+        finish=np.empty(n),
+        moved=np.zeros(n, dtype=np.bool_),
+        held=np.empty(n, dtype=np.int64),
+    )
 
 
 @embedded
@@ -192,11 +202,11 @@ def judge(s: Solution, c: CriticalPath, i: int, j: int, forward: bool, ceiling: 
         longest = max(end, c.arrival[i]) + level
         for k in range(j, i, -1):
             if longest > ceiling:
-                return longest
+                return longest  # type: ignore[no-any-return]
             level = max(level, c.tail[k])
             longest = max(longest, c.finish[k] + level)
             level += c.cost[k]
-        return longest
+        return longest  # type: ignore[no-any-return]
     first_end = end = max(end, c.arrival[j]) + c.cost[j]
     for k in range(i, j):
         end = max(end, c.arrival[k]) + c.cost[k]
@@ -207,8 +217,8 @@ def judge(s: Solution, c: CriticalPath, i: int, j: int, forward: bool, ceiling: 
         longest = max(longest, c.finish[k] + level)
         level += c.cost[k]
         if longest > ceiling:
-            return longest
-    return max(longest, first_end + max(level, c.tail[j]))
+            return longest  # type: ignore[no-any-return]
+    return max(longest, first_end + max(level, c.tail[j]))  # type: ignore[no-any-return]
 
 
 @borrowing
