@@ -350,6 +350,14 @@ def test_public_sets_of_a_checkout(printed_here, tmp_path):
     assert verdict.wrong == {}
     assert verdict.records.entries["ft06"].makespan == makespan
 
+    few = [str(tmp_path), "--sets", "ft", "--seconds", "0.3", "--journal", str(tmp_path / "met")]
+    few += ["--solvers", "solve", "cp_sat", "job_shop_lib"]
+    line, *_, ours, exact, theirs = printed_here("shops.py", *few).splitlines()
+    assert line == "ft06 (36 tasks): solve 1.85%, cp_sat 1.85%, job_shop_lib 1.85%"
+    assert ours.split() == ["ft", "1", "solve", "1.85%", "±", "0.00%", "1.000", "0"]
+    assert (exact.split()[2], theirs.split()[2:4]) == ("cp_sat", ["job_shop_lib", "1.85%"])
+    assert printed_here("shops.py", *few).splitlines()[2:] == [ours, exact, theirs]
+
 
 def test_flexible_job_shops_of_one_file_name_are_told_apart(script, tmp_path):
     parts = tmp_path / "flexible-jobshop"
