@@ -47,7 +47,7 @@ DEFAULT = [FIFO, *LISTS, "plan:heft", "replan:heft", f"plan:{SOLVE}", f"replan:{
 HELP = (
     f"{FIFO}; {', '.join(LISTS)}: list scheduling at each event; plan:SCHEDULER, its plan as an "
     "order; times:SCHEDULER, its plan with its times; replan:SCHEDULER, a new plan whenever a task "
-    "ends, replan-late: when the run is late, by 5 % of what is left or as replan-late:SCHEDULER"
+    "ends, replan-late: when the run is late, by 5 %% of what is left or as replan-late:SCHEDULER"
     "?late=0.1 says, replan-changes: when graphs arrive or machines fail; "
     "SCHEDULER is one of dagsched compare, with --checkpoint policy, too; "
     f"{CLAIRVOYANT}, {SOLVE} with the real durations; learned, the network of aerl-ds[trainer], "

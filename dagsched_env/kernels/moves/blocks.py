@@ -166,20 +166,21 @@ def survey(g: InstanceArrays, s: Solution, c: CriticalPath, begin: int, end: int
 
 
 @embedded
-def possible(s: Solution, c: CriticalPath, i: int, j: int, forward: bool) -> bool:
+def possible(s: Solution, c: CriticalPath, i: int, j: int, forward: bool, slack: float) -> bool:
     """Whether a move is certain to leave no circle.
 
     Args:
         i: place of the first task that changes its place.
         j: place of the last one.
         forward: the first one goes behind the last one; else the last one before the first one.
+        slack: times that differ by less may be equal but for rounding (time).
     """
     first, last = c.task[i], c.task[j]
     if forward:
-        start = s.finish[last] - c.cost[j]
-        return c.before_start[i] > start or c.above_level[i] < s.bottom_level[last]  # type: ignore[no-any-return]
-    tail = s.bottom_level[first] - c.cost[i]
-    return c.after_finish[j] < s.finish[first] or c.below_level[j] > tail  # type: ignore[no-any-return]
+        start, level = s.finish[last] - c.cost[j], s.bottom_level[last]
+        return c.before_start[i] > start + slack or c.above_level[i] < level - slack  # type: ignore[no-any-return]
+    finish, tail = s.finish[first], s.bottom_level[first] - c.cost[i]
+    return c.after_finish[j] < finish - slack or c.below_level[j] > tail + slack  # type: ignore[no-any-return]
 
 
 @embedded

@@ -33,6 +33,8 @@ MOST_ARCS = 1 << 20
 """Entries of the table of forbidden arcs at most. With more than 1024 tasks some arcs share one."""
 DRAWN_FROM = 16
 """Where all moves are forbidden, one of so many is drawn."""
+SLACK = 1e-12
+"""Share of the makespan by which times that are equal may differ by rounding."""
 TO_END, TO_BEGIN, FIRST_INSIDE, LAST_INSIDE = 0, 1, 2, 3
 
 
@@ -113,7 +115,7 @@ def tabu_search(
             for kind in range(4):
                 for k in range(begin, end + 1):
                     a, z, ahead = _places(kind, k, begin, end)
-                    if a >= z or not possible(s, c, a, z, ahead):
+                    if a >= z or not possible(s, c, a, z, ahead, SLACK * length):
                         continue
                     seen += 1
                     if seen <= lot:

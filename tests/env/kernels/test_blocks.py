@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dagsched_env.generators.job_shop import JobShopGenerator, benchmark
 from dagsched_env.kernels.graph import eligibility
 from dagsched_env.kernels.moves import blocks, solution
-from dagsched_env.kernels.moves.tabu import Tabu, tabu, tabu_search
+from dagsched_env.kernels.moves.tabu import SLACK, Tabu, tabu, tabu_search
 from dagsched_env.problem.instance import Instance
 from dagsched_env.schedulers.anytime import execution_order
 from dagsched_env.schedulers.heft import heft
@@ -59,6 +59,7 @@ def test_a_move_in_a_block_makes_no_path_longer_than_it_is_judged(
     state = np.array([seed])
     for _ in range(8):
         size = blocks.trace(g, s, c, solution.makespan(g, s), state)
+        slack = SLACK * solution.makespan(g, s)
         assert is_longest_path(instance, s, c.task[:size].tolist())
         moves, begin = [], 0
         while begin < size:
@@ -70,7 +71,7 @@ def test_a_move_in_a_block_makes_no_path_longer_than_it_is_judged(
                 for i in places
                 for j in places
                 for forward in (False, True)
-                if i < j and blocks.possible(s, c, i, j, forward)
+                if i < j and blocks.possible(s, c, i, j, forward, slack)
             ]
             begin = end + 1
         if not moves:
