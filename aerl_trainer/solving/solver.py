@@ -134,7 +134,7 @@ def solve(
         with interrupts():
             solver.prove_bounds(best)
             run_list_schedulers(best)
-            # Where an order is all that is to be found, races and CP-SAT make more of the time.
+            # In job shops tabu searches and CP-SAT make more of the time.
             timed = anneal and simulations is None and budget_s is not None
             sharing = instance.n_resources > 0  # no shipped policy has learned that
             unaided = timed and policy is None and (sharing or is_shop(instance))

@@ -113,15 +113,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"dagsched {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for module in (
-        inspection,
-        scheduling,
-        comparison,
-        simulation,
-        archive,
-        runs,
-        files,
-        compilation,
-    ):
+    for module in MODULES:
         module.add_commands(commands)
     return parser

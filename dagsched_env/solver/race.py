@@ -4,7 +4,8 @@ No one way is best everywhere. Heats show which of them pays for a problem; the 
 genetic algorithm and the descents run first, because they search far from the best schedule; the
 annealings begin with it. Before all that come list schedules that learn from each other: they cost
 little, and on large problems they find more than anything else in the same time. Where CP-SAT may
-prove an optimum it has turns, too.
+prove an optimum it has turns, too. In job shops tabu searches on critical blocks have all the time
+of the heats and the final.
 """
 
 import math

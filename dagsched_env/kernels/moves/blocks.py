@@ -235,10 +235,10 @@ def turn(g: InstanceArrays, s: Solution, c: CriticalPath, i: int, j: int, forwar
     first, last = s.position[c.task[i]], s.position[c.task[j]]
     if forward:
         t, previous = c.task[i], c.task[j]
-        _to_end(g, s, c, first, last)
+        _pull_along(g, s, c, first, last, 1)
     else:
         t, previous = c.task[j], s.before[c.task[i]]
-        _to_begin(g, s, c, first, last)
+        _pull_along(g, s, c, last, first, -1)
     old_before, old_after = s.before[t], s.after[t]
     unlink(s, t)
     link(s, t, previous)
@@ -247,53 +247,39 @@ def turn(g: InstanceArrays, s: Solution, c: CriticalPath, i: int, j: int, forwar
 
 
 @embedded
-def _to_end(g: InstanceArrays, s: Solution, c: CriticalPath, first: int, last: int) -> None:
-    """In this part of the order, put its first task, and all that wait for it, at the end.
+def _pull_along(
+    g: InstanceArrays, s: Solution, c: CriticalPath, begin: int, end: int, step: int
+) -> None:
+    """Move a task from one end of a part of the order to the other, with all that has to follow it.
 
-    The task behind it on its processor will no longer wait for it.
+    Forward these are the tasks that wait for it, backward those that it waits for; but for its
+    neighbour on its processor, which it passes.
+
+    Args:
+        begin: the position of the task.
+        end: that of the other end.
+        step: 1 = forward, -1 = backward.
     """
-    t = s.order[first]
-    c.moved[first] = True
+    t = s.order[begin]
+    c.moved[begin] = True
     c.held[0] = t
-    held, at = 1, first
-    for k in range(first + 1, last + 1):
+    held, at = 1, begin
+    for k in range(begin + step, end + step, step):
         u = s.order[k]
-        if s.before[u] != t and _waits(g, s, c, u, first):
+        if step > 0:
+            follows = s.before[u] != t and _waits(g, s, c, u, begin)
+        else:
+            follows = s.after[u] != t and _is_awaited(g, s, c, u, begin)
+        if follows:
             c.moved[k] = True
             c.held[held] = u
             held += 1
         else:
             s.order[at] = u
-            at += 1
+            at += step
     for k in range(held):
-        s.order[at + k] = c.held[k]
-    for k in range(first, last + 1):
-        c.moved[k] = False
-        s.position[s.order[k]] = k
-
-
-@embedded
-def _to_begin(g: InstanceArrays, s: Solution, c: CriticalPath, first: int, last: int) -> None:
-    """In this part of the order, put its last task, and all that it waits for, at the begin.
-
-    It will no longer wait for the task before it on its processor.
-    """
-    t = s.order[last]
-    c.moved[last] = True
-    c.held[0] = t
-    held, at = 1, last
-    for k in range(last - 1, first - 1, -1):
-        u = s.order[k]
-        if s.after[u] != t and _is_awaited(g, s, c, u, last):
-            c.moved[k] = True
-            c.held[held] = u
-            held += 1
-        else:
-            s.order[at] = u
-            at -= 1
-    for k in range(held):
-        s.order[at - k] = c.held[k]
-    for k in range(first, last + 1):
+        s.order[at + step * k] = c.held[k]
+    for k in range(min(begin, end), max(begin, end) + 1):
         c.moved[k] = False
         s.position[s.order[k]] = k
 

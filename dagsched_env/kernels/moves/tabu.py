@@ -97,67 +97,23 @@ def tabu_search(
         The number of moves.
     """
     n = g.comp.shape[0]
-    c = w.path
     length = makespan(g, s)
     for done in range(limit):
         w.clock[0] += 1
-        size = trace(g, s, c, length, w.state)
-        least, ties, seen = np.inf, 0, 0
-        lot = 1 + drawn(w.state, DRAWN_FROM)
-        # The move chosen: two places of the path, or a task, its new processor and whom it follows.
-        i, j, forward, t, q, previous = -1, -1, False, -1, -1, -1
-        drawn_i, drawn_j, drawn_forward = -1, -1, False
-        begin = 0
-        while begin < size:
-            end = block_end(s, c, begin, size)
-            if end > begin:
-                survey(g, s, c, begin, end)
-            for kind in range(4):
-                for k in range(begin, end + 1):
-                    a, z, ahead = _places(kind, k, begin, end)
-                    if a >= z or not possible(s, c, a, z, ahead, SLACK * length):
-                        continue
-                    seen += 1
-                    if seen <= lot:
-                        drawn_i, drawn_j, drawn_forward = a, z, ahead
-                    value = judge(s, c, a, z, ahead, least)
-                    if value > least or (value >= best[0] and _forbidden(w, n, a, z, ahead)):
-                        continue
-                    ties = 1 if value < least else ties + 1
-                    least = value
-                    if ties == 1 or drawn(w.state, ties) == 0:
-                        i, j, forward, t = a, z, ahead, -1
-            begin = end + 1
-        for k in range(size):
-            u = c.task[k]
-            for rank in range(e.n_eligible[u] if e.n_eligible[u] > 1 else 0):
-                r = e.eligible[u, rank]
-                if r == s.processor[u]:
-                    continue
-                first, last, arrival, tail = surroundings(g, s, u, r)
-                if arrival + g.comp[u, r] + tail > least:
-                    continue
-                node = cheapest_place(g, s, u, r, first, last, arrival, tail)
-                value = estimate(g, s, u, r, node, arrival, tail)
-                if value > least or (value >= best[0] and w.place_until[u, r] > w.clock[0]):
-                    continue
-                ties = 1 if value < least else ties + 1
-                least = value
-                if ties == 1 or drawn(w.state, ties) == 0:
-                    t, q, previous = u, r, node
+        size = trace(g, s, w.path, length, w.state)
+        least, ties, i, j, forward = _best_in_blocks(g, s, w, size, length, best[0])
+        t, q, previous = _best_elsewhere(g, e, s, w, size, least, ties, best[0])
         until = w.clock[0] + tenure + drawn(w.state, tenure // 2 + 1)
         if t >= 0:
             w.place_until[t, s.processor[t]] = until
-            first, last, arrival, tail = surroundings(g, s, t, q)
+            first, last, _, _ = surroundings(g, s, t, q)
             first, last = targets(s, t, previous, first, last)
             move(g, s, t, q, first + drawn(w.state, last - first + 1), previous)
+        elif i >= 0:
+            _forbid(w, i, j, forward, until)
+            turn(g, s, w.path, i, j, forward)
         else:
-            if i < 0:
-                i, j, forward = drawn_i, drawn_j, drawn_forward
-            if i < 0:
-                return done
-            _forbid(w, n, i, j, forward, until)
-            turn(g, s, c, i, j, forward)
+            return done
         length = makespan(g, s)
         if length < best[0]:
             best[0] = length
@@ -165,6 +121,95 @@ def tabu_search(
                 best_order[k] = s.order[k]
                 best_processor[k] = s.processor[k]
     return limit
+
+
+@embedded
+def _best_in_blocks(
+    g: InstanceArrays, s: Solution, w: Tabu, size: int, length: float, best: float
+) -> tuple[float, int, int, int, bool]:
+    """The best move in a block of the path.
+
+    Args:
+        size: of the path.
+        length: the makespan (time).
+        best: the shortest makespan so far (time).
+
+    Returns:
+        What it is judged at (time), how many are judged so, and the move: see
+        ``blocks.possible``. Where all are forbidden, one that is drawn, judged at inf; where there
+        is none, its first place is -1.
+    """
+    c = w.path
+    least, ties, seen = np.inf, 0, 0
+    lot = 1 + drawn(w.state, DRAWN_FROM)
+    i, j, forward = -1, -1, False
+    begin = 0
+    while begin < size:
+        end = block_end(s, c, begin, size)
+        if end > begin:
+            survey(g, s, c, begin, end)
+        for kind in range(4):
+            for k in range(begin, end + 1):
+                a, z, ahead = _places(kind, k, begin, end)
+                if a >= z or not possible(s, c, a, z, ahead, SLACK * length):
+                    continue
+                seen += 1
+                if ties == 0 and seen <= lot:
+                    i, j, forward = a, z, ahead
+                value = judge(s, c, a, z, ahead, least)
+                if value > least or (value >= best and _forbidden(w, a, z, ahead)):
+                    continue
+                ties = 1 if value < least else ties + 1
+                least = value
+                if ties == 1 or drawn(w.state, ties) == 0:
+                    i, j, forward = a, z, ahead
+        begin = end + 1
+    return least, ties, i, j, forward
+
+
+@embedded
+def _best_elsewhere(
+    g: InstanceArrays,
+    e: Eligibility,
+    s: Solution,
+    w: Tabu,
+    size: int,
+    least: float,
+    ties: int,
+    best: float,
+) -> tuple[int, int, int]:
+    """The best move of a task of the path to another processor.
+
+    Args:
+        e: the eligible processors.
+        size: of the path.
+        least: what the best move in a block is judged at (time).
+        ties: how many of those are judged so.
+        best: the shortest makespan so far (time).
+
+    Returns:
+        The task, its new processor and the node that it follows there; -1 where no move is at most
+        as long as those in blocks.
+    """
+    t, q, previous = -1, -1, -1
+    for k in range(size):
+        u = w.path.task[k]
+        for rank in range(e.n_eligible[u] if e.n_eligible[u] > 1 else 0):
+            r = e.eligible[u, rank]
+            if r == s.processor[u]:
+                continue
+            first, last, arrival, tail = surroundings(g, s, u, r)
+            if arrival + g.comp[u, r] + tail > least:
+                continue
+            node = cheapest_place(g, s, u, r, first, last, arrival, tail)
+            value = estimate(g, s, u, r, node, arrival, tail)
+            if value > least or (value >= best and w.place_until[u, r] > w.clock[0]):
+                continue
+            ties = 1 if value < least else ties + 1
+            least = value
+            if ties == 1 or drawn(w.state, ties) == 0:
+                t, q, previous = u, r, node
+    return t, q, previous
 
 
 @embedded
@@ -183,9 +228,9 @@ def _places(kind: int, k: int, begin: int, end: int) -> tuple[int, int, bool]:
 
 
 @embedded
-def _forbidden(w: Tabu, n: int, i: int, j: int, forward: bool) -> bool:
+def _forbidden(w: Tabu, i: int, j: int, forward: bool) -> bool:
     """Whether a move turns an arc back too early."""
-    task, mask = w.path.task, w.arc_until.shape[0] - 1
+    task, n, mask = w.path.task, w.place_until.shape[0], w.arc_until.shape[0] - 1
     if forward:
         for k in range(i + 1, j + 1):
             if w.arc_until[(task[k] * n + task[i]) & mask] > w.clock[0]:
@@ -198,9 +243,9 @@ def _forbidden(w: Tabu, n: int, i: int, j: int, forward: bool) -> bool:
 
 
 @embedded
-def _forbid(w: Tabu, n: int, i: int, j: int, forward: bool, until: int) -> None:
+def _forbid(w: Tabu, i: int, j: int, forward: bool, until: int) -> None:
     """Forbid to turn back the arcs that a move turns."""
-    task, mask = w.path.task, w.arc_until.shape[0] - 1
+    task, n, mask = w.path.task, w.place_until.shape[0], w.arc_until.shape[0] - 1
     if forward:
         for k in range(i + 1, j + 1):
             w.arc_until[(task[i] * n + task[k]) & mask] = until
