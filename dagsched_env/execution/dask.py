@@ -238,9 +238,12 @@ class Workers:
     def _look_for_lost(self) -> None:
         """Let other workers do what is planned on one that is there no more.
 
-        One that replaces it, of the same name, takes its place in the plan.
+        One that replaces it, of the same name, takes its place in the plan. While there is none at
+        all, what is planned waits.
         """
-        there = _workers(self._client)
+        there = _there(self._client)
+        if not there:
+            return
         lost = {a for a in [*self._address, *self._worker.values()] if a not in there}
         if not lost:
             return
@@ -271,10 +274,15 @@ def _workers(client: Any) -> dict[str, Any]:
         raise MissingExtraError("dask", "tools") from None
     if not isinstance(client, distributed.Client):
         raise DAGSchedError("client is no dask.distributed.Client: pass client=Client(...)")
-    found = client.scheduler_info(n_workers=-1)["workers"]
+    found = _there(client)
     if not found:
         raise DAGSchedError("the cluster has no worker")
-    return dict(sorted(found.items()))
+    return found
+
+
+def _there(client: Any) -> dict[str, Any]:
+    # client.scheduler_info() may return what a renewal without workers has just put in its place.
+    return dict(sorted(client.sync(client.scheduler.identity, n_workers=-1)["workers"].items()))
 
 
 def _ahead(client: Any, address: str) -> float:

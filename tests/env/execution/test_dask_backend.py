@@ -1,5 +1,6 @@
 """The same graphs on the workers of a Dask cluster."""
 
+import asyncio
 import functools
 
 import pytest
@@ -66,6 +67,20 @@ def test_the_job_that_failed_is_named_not_those_behind_it(client):
     instance = graph.instance(machines(client))
     with pytest.raises(ExecutionError, match="job 'bad': no such column"):
         execute(graph, instance, heft(instance), on="dask", client=client)
+
+
+def test_the_workers_are_there_while_the_client_renews_what_it_knows(client):
+    async def renew():
+        for _ in range(2000):
+            await client._update_scheduler_info()
+
+    renewing = asyncio.run_coroutine_threadsafe(renew(), client.loop.asyncio_loop)
+    asked = 0
+    while not renewing.done():
+        asked += 1
+        assert len(machines(client).processor_names) == 2
+    renewing.result()
+    assert asked > 20
 
 
 def test_the_cluster_has_to_be_there():
