@@ -4,9 +4,10 @@
     python benchmarks/public.py --set ft la --seconds 10 --folder CHECKOUT [--only 'la0*']
 
 Sets are the families of job shops of ScheduleOpt/benchmarks (ft, la, abz, orb, swv, yn, ta, dmu,
-bel) and ``fjsp``, its flexible ones; ``santiago``, the graphs of
-AASantiago/SchedulingInstances; and the suites of the package, ``dagbench`` among them. Of the
-former CHECKOUT has the files; none are shipped.
+bel) and ``fjsp``, its flexible ones; ``santiago``, the graphs of AASantiago/SchedulingInstances;
+``stg``, random graphs of the Standard Task Graph Set in thelonesailor/MSP; ``auckland``, small ones
+with communication in liamtbrand/softeng306-p1g8; and the suites of the package, ``dagbench`` among
+them. Of the former CHECKOUT has the files; none are shipped.
 
 Each instance is solved once by ``dagsched_env.solver.solve`` on one core, from nothing. A schedule
 that is shorter than that on record in ``--records`` takes its place, or raises its bound. The table
@@ -87,6 +88,7 @@ def solved(case: Case, instance: Instance, options: Options) -> records.Entry:
         lower_bound=max(result.lower_bound, case.bound),
         seconds=result.elapsed_s,
         commit=options["commit"],
+        machines=case.machines,
     )
 
 
@@ -105,7 +107,7 @@ def run(members: PublicSet, arguments: argparse.Namespace, options: Options) -> 
             journal.add(instance, asdict(entry))
             print(f"{members.name}/{case.name}: {entry.makespan:.10g}{beside(case)}", flush=True)
         else:
-            entry = records.Entry(**{key: as_kept(line[key]) for key in FIELDS})
+            entry = records.Entry(**{key: as_kept(line.get(key)) for key in FIELDS})
         archive.offer(entry)
         found.append((entry, case.known))
     return found

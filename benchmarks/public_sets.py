@@ -5,16 +5,19 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
+from xml.etree import ElementTree
 
 from dagsched_env import Instance, io, suites
-from dagsched_env.records.instances import SUITE, names_of
+from dagsched_env.records.instances import SUITE, machines_of, names_of
 
 JOB_SHOPS = ("ft", "la", "abz", "orb", "swv", "yn", "ta", "dmu", "bel")
 """Families of ``jobshop`` in ScheduleOpt/benchmarks; sets of their own. Those in archives are left
 out."""
 SCHEDULE_OPT = "https://github.com/ScheduleOpt/benchmarks (CC BY-SA 4.0)"
 SANTIAGO = "https://github.com/AASantiago/SchedulingInstances (no licence)"
-SETS = (*JOB_SHOPS, "fjsp", "santiago", *suites.SUITES)
+STG = "https://github.com/thelonesailor/MSP (CC0-1.0)"
+AUCKLAND = "https://github.com/liamtbrand/softeng306-p1g8 (no licence)"
+SETS = (*JOB_SHOPS, "fjsp", "santiago", "stg", "auckland", *suites.SUITES)
 
 
 class Case(NamedTuple):
@@ -28,6 +31,8 @@ class Case(NamedTuple):
     """Day from which on it is known, if it is said."""
     bound: float = 0.0
     """A lower bound that was proved here before (time)."""
+    machines: int | None = None
+    """As of ``records.Entry``."""
 
 
 class PublicSet(NamedTuple):
@@ -54,12 +59,17 @@ def public_set(name: str, folder: Path | None) -> PublicSet:
         raise ValueError(f"no set {name!r}: there are {', '.join(SETS)}")
     if folder is None:
         raise ValueError(f"{name}: its instances are not shipped: name a checkout with --folder")
-    if name == "santiago":
-        found = PublicSet(name, SANTIAGO, list(of_santiago(folder)))
-    elif name == "fjsp":
-        found = PublicSet(name, SCHEDULE_OPT, list(of_flexible_job_shops(folder)))
+    if name in JOB_SHOPS:
+        source, cases = SCHEDULE_OPT, of_job_shops(folder, name)
     else:
-        found = PublicSet(name, SCHEDULE_OPT, list(of_job_shops(folder, name)))
+        source, read = {
+            "fjsp": (SCHEDULE_OPT, of_flexible_job_shops),
+            "santiago": (SANTIAGO, of_santiago),
+            "stg": (STG, of_stg),
+            "auckland": (AUCKLAND, of_auckland),
+        }[name]
+        cases = read(folder)
+    found = PublicSet(name, source, list(cases))
     if not found.cases:
         raise ValueError(f"{folder} has no instances of {name}: name a checkout of {found.source}")
     return found
@@ -99,6 +109,36 @@ def of_santiago(folder: Path) -> Iterator[Case]:
     """The four families and the small graphs of papers."""
     for path in [*sorted(folder.rglob("*.dag")), *sorted(folder.glob("Synthetic/*.txt"))]:
         yield from_file(path.stem, path, "dag", None)
+
+
+def of_stg(folder: Path) -> Iterator[Case]:
+    """The random graphs of 50 and 100 tasks on 2 to 16 machines, with what STG itself publishes.
+
+    That is the optimum, or a lower bound and the best known makespan.
+    """
+    for path in sorted(folder.glob("Optimal_values/*_OPT.csv")):
+        for line in path.read_text(encoding="utf-8").split():
+            file, machines, *bounds = line.split(",")
+            graph = folder / file
+            name = f"{machines}p_{graph.stem}_{graph.parent.name}"
+            yield on_machines(name, graph, "stg", int(machines), float(bounds[-1]))
+
+
+def of_auckland(folder: Path) -> Iterator[Case]:
+    """Small graphs with communication, and schedules that the Parallel Computing Lab published."""
+    for path in sorted(folder.glob("conversion_script/gxl_dataset/*.gxl")):
+        graph = ElementTree.parse(path).getroot().find("graph")
+        said = {attr.get("name"): attr[0].text for attr in graph.iterfind("attr")}
+        machines = int(said["Number of processors"])
+        makespan = float(said["Total schedule length"])
+        file = folder / "dataset" / "input" / f"{path.stem}.dot"
+        yield on_machines(path.stem, file, "dot", machines, makespan)
+
+
+def on_machines(name: str, path: Path, format: str, machines: int, known: float) -> Case:
+    """A case of a graph on a number of machines."""
+    make = partial(io.load, path, format=format, platform=machines_of(machines))
+    return Case(name, make, known, machines=machines)
 
 
 def from_file(name: str, path: Path, format: str, record: dict | None) -> Case:

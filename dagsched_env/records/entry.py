@@ -40,6 +40,8 @@ class Entry:
     """``[n]`` tasks, from which ``decode`` makes the schedule."""
     processor: tuple[int, ...]
     """``[n]`` processor of each task."""
+    machines: int | None = None
+    """Number of processors, of speed 1 and bandwidth 1, if the file of the instance names none."""
 
     @property
     def gap(self) -> float:
@@ -62,6 +64,7 @@ def make_entry(
     lower_bound: float = 0.0,
     seconds: float | None = None,
     commit: str | None = None,
+    machines: int | None = None,
 ) -> Entry:
     """The entry of a schedule.
 
@@ -74,6 +77,7 @@ def make_entry(
         lower_bound: that somebody has proved (time); what is quickly computed counts, too.
         seconds: wall time that the solver had (s).
         commit: of the code that found it, as ``Entry`` has it.
+        machines: as ``Entry`` has it.
 
     Raises:
         InvalidScheduleError: the schedule breaks a rule, or is below the lower bound.
@@ -108,6 +112,7 @@ def make_entry(
         commit=commit,
         order=order,
         processor=processor,
+        machines=machines,
     )
 
 

@@ -48,9 +48,10 @@ class InstanceFinder:
                 self._suites[name] = {i.name: i for i in suites.load(name)}
             return self._suites[name].get(entry.name)
         found = None
-        for path in self._files.get(entry.name, ()):
+        graph = entry.name.removeprefix(f"{entry.machines}p_")
+        for path in self._files.get(entry.name) or self._files.get(graph, ()):
             try:
-                read = io.load(path)
+                read = io.load(path, platform=machines_of(entry.machines))
             except DAGSchedError:
                 continue
             if read.fingerprint == entry.fingerprint:
@@ -69,11 +70,17 @@ class InstanceFinder:
         return found
 
 
+def machines_of(number: int | None) -> io.MachineOptions | None:
+    """The machines of an entry, as ``Entry.machines`` has them; None: the file names some."""
+    return None if number is None else io.MachineOptions(speeds=[1.0] * number, bandwidth=1.0)
+
+
 def names_of(path: Path) -> Iterator[str]:
     """Names that the instance in a file may have in its set.
 
     The name of the file, and where other folders have files of that name, too, that of its folder
-    with it: ``la01_edata`` for ``edata/la01.txt``.
+    with it: ``la01_edata`` for ``edata/la01.txt``. Where a set has a graph on several numbers of
+    machines, ``4p_`` stands before the name, unless that of the file has it.
     """
     yield path.stem
     yield f"{path.stem}_{path.parent.name}"

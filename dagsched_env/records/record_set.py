@@ -20,6 +20,8 @@ __all__ = ["RecordSet", "read_folder", "read_set", "write_set"]
 FORMAT, VERSION = "dagsched-records", 1
 SUFFIX = ".json"
 LISTS = ("order", "processor")
+OPTIONAL = ("machines",)
+"""Keys that are there only where they say something."""
 LARGEST_INDEX = 2**31 - 1
 
 
@@ -97,7 +99,8 @@ def write_set(folder: str | PathLike[str], records: RecordSet) -> Path:
 def line_of(entry: Entry) -> str:
     """The JSON text of an entry."""
     lists = {key: json.dumps(getattr(entry, key), separators=(",", ":")) for key in LISTS}
-    others = {key: json.dumps(value) for key, value in asdict(entry).items() if key not in LISTS}
+    said = {k: v for k, v in asdict(entry).items() if v is not None or k not in OPTIONAL}
+    others = {key: json.dumps(value) for key, value in said.items() if key not in LISTS}
     return "{" + ", ".join(f'"{key}": {text}' for key, text in (others | lists).items()) + "}"
 
 
@@ -123,7 +126,17 @@ def _entry(record: dict[str, Any], where: str) -> Entry:
         commit=commit,
         order=_indices(record, "order", where),
         processor=_indices(record, "processor", where),
+        machines=_machines(record, where),
     )
+
+
+def _machines(record: dict[str, Any], where: str) -> int | None:
+    number = record.get("machines")
+    if number is not None and (not _is_index(number) or number == 0):
+        raise FormatError(
+            f"{where}.machines is {number!r}: give a whole number from 1, or leave it out"
+        )
+    return number
 
 
 def _date(text: str, where: str) -> str:

@@ -395,6 +395,37 @@ def test_graphs_of_santiago_are_those_of_its_families_and_of_papers(script, tmp_
     assert [case.make().name for case in found.cases] == ["a-0.1-0.5", "Hsu"]
 
 
+def test_graphs_on_several_numbers_of_machines(printed_here, tmp_path):
+    """In the layouts of STG's and Auckland's checkouts; both say how long a schedule is."""
+    graph = (ROOT / "tests" / "data" / "formats" / "four.stg").read_text()
+    (tmp_path / "50").mkdir()
+    (tmp_path / "50" / "rand0000.stg").write_text(graph)
+    (tmp_path / "Optimal_values").mkdir()
+    known = tmp_path / "Optimal_values" / "Case50_2_OPT.csv"
+    known.write_text("50/rand0000.stg,2,1,14\n50/rand0000.stg,4,1\n")
+    for folder in ("conversion_script/gxl_dataset", "dataset/input"):
+        (tmp_path / folder).mkdir(parents=True)
+    said = '<attr name="{}"><int>{}</int></attr>'.format
+    told = said("Number of processors", 2) + said("Total schedule length", 5)
+    gxl = f'<gxl><graph id="a">{told}</graph></gxl>'
+    (tmp_path / "conversion_script" / "gxl_dataset" / "2p_a.gxl").write_text(gxl)
+    dot = "digraph a { 0 [Weight=2]; 1 [Weight=3]; 0 -> 1 [Weight=4]; }"
+    (tmp_path / "dataset" / "input" / "2p_a.dot").write_text(dot)
+    both = ("--set", "stg", "auckland", "--folder", str(tmp_path))
+    lines = public(printed_here, tmp_path, *both).splitlines()
+    assert lines[2] == "auckland/2p_a: 5, best known 5"
+    found = {
+        verdict.records.name: verdict
+        for verdict in records.verify_folder(tmp_path / "records", tmp_path)
+    }
+    assert {name: verdict.wrong for name, verdict in found.items()} == {"stg": {}, "auckland": {}}
+    entries = found["stg"].records.entries
+    assert {name: entry.machines for name, entry in entries.items()} == {
+        "2p_rand0000_50": 2,
+        "4p_rand0000_50": 4,
+    }
+
+
 def test_a_turn_is_a_mean_over_seeds(script):
     def solve(instance, budget_s, seed):
         assert budget_s == 0.5

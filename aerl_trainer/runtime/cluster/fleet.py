@@ -26,6 +26,8 @@ LONGEST_START_S = 600.0
 """Of a member, until it is ready: it may have kernels to compile."""
 MOST_LOSSES = 8
 """Members that may be lost with one and the same task; then the task is to blame."""
+SUSPECT_LOSSES = 2
+"""From so many on a task has a member to itself, so that no other is blamed with it."""
 LONGEST_PAUSE_S = 60.0
 """Before a member is started again that is lost each time before it has finished a task."""
 
@@ -79,6 +81,11 @@ class _Task:
     future: "Future[Any]"
     losses: int = 0
     """Members that were lost while they had it."""
+
+    @property
+    def suspect(self) -> bool:
+        """Whether it may be what kills them."""
+        return self.losses >= SUSPECT_LOSSES
 
 
 @dataclass(eq=False)
@@ -225,18 +232,27 @@ class Fleet:
             if not queue:
                 continue
             rooms = {
-                name: self._room[method](member.cores)
-                - sum(task.method == method for task in member.tasks.values())
+                name: self._room_left(member, method)
                 for name, member in self._members.items()
                 if member.ready
             }
-            while queue and rooms and (name := max(rooms, key=rooms.__getitem__)):
-                if rooms[name] <= 0:
-                    break
-                task = queue.popleft()
+            while queue and rooms and rooms[name := max(rooms, key=rooms.__getitem__)] > 0:
+                task = queue[0]
+                if task.suspect and self._members[name].tasks:
+                    idle = [each for each in rooms if not self._members[each].tasks]
+                    if not idle:
+                        break
+                    name = idle[0]
+                queue.popleft()
                 if not task.future.cancelled():
-                    rooms[name] -= 1
                     self._give(name, self._members[name], task)
+                    rooms[name] = self._room_left(self._members[name], method)
+
+    def _room_left(self, member: _Member, method: str) -> int:
+        if any(task.suspect for task in member.tasks.values()):
+            return 0
+        working = sum(task.method == method for task in member.tasks.values())
+        return self._room[method](member.cores) - working
 
     def _give(self, name: str, member: _Member, task: _Task) -> None:
         attempt = next(self._attempts)

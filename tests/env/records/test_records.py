@@ -197,6 +197,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
         (lambda r: r["entries"].append(r["entries"][0]), "entries[3]: 'Hsu' is there twice"),
         (lambda r: r["entries"][1].pop("order"), "entries[1] has no key 'order'"),
         (lambda r: r["entries"][1].update(order=[1.0]), "entries[1].order is not a list of whole"),
+        (lambda r: r["entries"][1].update(machines=0), "entries[1].machines is 0: give a whole"),
         (lambda r: r["entries"][1]["processor"].append(2**70), "entries[1].processor is not a"),
         (lambda r: r["entries"][1].update(how="luck"), "entries[1] has a key that no entry has"),
         (lambda r: r["entries"][1].update(date="28.11.26"), "entries[1].date is '28.11.26'"),

@@ -279,7 +279,7 @@ from aerl_trainer import solve
 if __name__ == "__main__":
     instance = problem(30, 4, 1)
     checkpoint = sys.argv[1] if len(sys.argv) > 1 else None
-    for budget in ({"simulations": 400}, {"budget_s": 0.5}):
+    for budget in ({"simulations": 400}, {"budget_s": 1.0}):
         result = solve(instance, actors=2, checkpoint=checkpoint, **budget)
         result.schedule.validate(instance)
         print(result.makespan, result.simulations)
