@@ -49,7 +49,7 @@ class InstanceFinder:
             return self._suites[name].get(entry.name)
         found = None
         graph = entry.name.removeprefix(f"{entry.machines}p_")
-        for path in self._files.get(entry.name) or self._files.get(graph, ()):
+        for path in self._files.get(entry.name, self._files.get(graph, [])):
             try:
                 read = io.load(path, platform=machines_of(entry.machines))
             except DAGSchedError:
