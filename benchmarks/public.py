@@ -6,8 +6,9 @@
 Sets are the families of job shops of ScheduleOpt/benchmarks (ft, la, abz, orb, swv, yn, ta, dmu,
 bel) and ``fjsp``, its flexible ones; ``santiago``, the graphs of AASantiago/SchedulingInstances;
 ``stg``, random graphs of the Standard Task Graph Set in thelonesailor/MSP; ``auckland``, small ones
-with communication in liamtbrand/softeng306-p1g8; and the suites of the package, ``dagbench`` among
-them. Of the former CHECKOUT has the files; none are shipped.
+with communication in liamtbrand/softeng306-p1g8; j30, j60, j90 and j120, the projects of PSPLIB in
+ptal/kobe-scheduling; and the suites of the package, ``dagbench`` among them. Of the former CHECKOUT
+has the files; none are shipped.
 
 Each instance is solved once by ``dagsched_env.solver.solve`` on one core, from nothing. A schedule
 that is shorter than that on record in ``--records`` takes its place, or raises its bound. The table

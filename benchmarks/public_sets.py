@@ -1,5 +1,6 @@
 """The sets of ``public.py``: instances of suites and of public repositories, and what is known."""
 
+import csv
 import json
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -16,8 +17,10 @@ out."""
 SCHEDULE_OPT = "https://github.com/ScheduleOpt/benchmarks (CC BY-SA 4.0)"
 SANTIAGO = "https://github.com/AASantiago/SchedulingInstances (no licence)"
 STG = "https://github.com/thelonesailor/MSP (CC0-1.0)"
+PSPLIB = "https://github.com/ptal/kobe-scheduling, data/rcpsp (no licence)"
+PROJECTS = ("j30", "j60", "j90", "j120")
 AUCKLAND = "https://github.com/liamtbrand/softeng306-p1g8 (no licence)"
-SETS = (*JOB_SHOPS, "fjsp", "santiago", "stg", "auckland", *suites.SUITES)
+SETS = (*JOB_SHOPS, "fjsp", "santiago", "stg", "auckland", *PROJECTS, *suites.SUITES)
 
 
 class Case(NamedTuple):
@@ -61,6 +64,8 @@ def public_set(name: str, folder: Path | None) -> PublicSet:
         raise ValueError(f"{name}: its instances are not shipped: name a checkout with --folder")
     if name in JOB_SHOPS:
         source, cases = SCHEDULE_OPT, of_job_shops(folder, name)
+    elif name in PROJECTS:
+        source, cases = PSPLIB, of_projects(folder, name)
     else:
         source, read = {
             "fjsp": (SCHEDULE_OPT, of_flexible_job_shops),
@@ -133,6 +138,21 @@ def of_auckland(folder: Path) -> Iterator[Case]:
         makespan = float(said["Total schedule length"])
         file = folder / "dataset" / "input" / f"{path.stem}.dot"
         yield on_machines(path.stem, file, "dot", machines, makespan)
+
+
+def of_projects(folder: Path, name: str) -> Iterator[Case]:
+    """Projects with scarce resources (Kolisch, Sprecher 1996, EJOR 96); sorted by names of files.
+
+    Of a range of makespans, as in ``104..105``, the upper end is known.
+    """
+    for parts in folder.glob(f"{name}.sm"):
+        with (parts / "optimum" / "optimum.csv").open(newline="", encoding="utf-8") as file:
+            known = {
+                name: float(value.split("..")[-1]) for name, value in list(csv.reader(file))[1:]
+            }
+        for file_name in sorted(known):
+            make = partial(io.load, parts / file_name)
+            yield Case(Path(file_name).stem, make, known[file_name])
 
 
 def on_machines(name: str, path: Path, format: str, machines: int, known: float) -> Case:

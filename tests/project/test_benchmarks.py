@@ -311,7 +311,7 @@ def test_solvers_meet_on_a_cluster_and_a_finished_contest_starts_none(printed_he
 def public(printed_here, folder, *options):
     """What ``public.py`` prints, with all its files in a folder."""
     files = ["--records", str(folder / "records"), "--journal", str(folder / "journal.jsonl")]
-    return printed_here("public.py", "--seconds", "0.05", *files, *options)
+    return printed_here("public.py", "--seconds", "0.2", *files, *options)
 
 
 def test_public_sets_are_solved_once_and_what_is_found_is_on_record(
@@ -352,11 +352,11 @@ def test_public_sets_of_a_checkout(printed_here, tmp_path):
 
     few = [str(tmp_path), "--sets", "ft", "--seconds", "0.3", "--journal", str(tmp_path / "met")]
     few += ["--solvers", "solve", "cp_sat", "job_shop_lib"]
-    line, *_, ours, exact, theirs = printed_here("shops.py", *few).splitlines()
+    line, *_, ours, exact, theirs = printed_here("published.py", *few).splitlines()
     assert line == "ft06 (36 tasks): solve 1.85%, cp_sat 1.85%, job_shop_lib 1.85%"
     assert ours.split() == ["ft", "1", "solve", "1.85%", "±", "0.00%", "1.000", "0"]
     assert (exact.split()[2], theirs.split()[2:4]) == ("cp_sat", ["job_shop_lib", "1.85%"])
-    assert printed_here("shops.py", *few).splitlines()[2:] == [ours, exact, theirs]
+    assert printed_here("published.py", *few).splitlines()[2:] == [ours, exact, theirs]
 
 
 def test_flexible_job_shops_of_one_file_name_are_told_apart(script, tmp_path):
@@ -424,6 +424,21 @@ def test_graphs_on_several_numbers_of_machines(printed_here, tmp_path):
         "2p_rand0000_50": 2,
         "4p_rand0000_50": 4,
     }
+
+
+def test_projects_with_scarce_resources(printed_here, script, tmp_path):
+    folder = tmp_path / "j30.sm"
+    (folder / "optimum").mkdir(parents=True)
+    project = (ROOT / "tests" / "data" / "formats" / "project.sm").read_text()
+    for name in ("j301_2", "j301_1"):
+        (folder / f"{name}.sm").write_text(project)
+    (folder / "optimum" / "optimum.csv").write_text("file,best\nj301_2.sm,8..9\nj301_1.sm,9\n")
+    cases = script("public_sets").public_set("j30", tmp_path).cases
+    assert [(case.name, case.known) for case in cases] == [("j301_1", 9.0), ("j301_2", 9.0)]
+    few = [str(tmp_path), "--sets", "j30", "--every", "2", "--journal", str(tmp_path / "met")]
+    few += ["--seconds", "0.3", "--solvers", "solve", "cp_sat", "job_shop_lib"]
+    line = printed_here("published.py", *few).splitlines()[0]
+    assert re.fullmatch(r"j301_1 \(\d+ tasks\): solve (\S+%), cp_sat \1", line)
 
 
 def test_a_turn_is_a_mean_over_seeds(script):

@@ -1,19 +1,19 @@
-"""``solve`` on job shops and flexible job shops, against CP-SAT, PyJobShop and job-shop-lib.
+"""``solve`` on public sets with published makespans, against CP-SAT, PyJobShop and job-shop-lib.
 
-    python benchmarks/shops.py CHECKOUT [--sets la ta swv dmu fjsp] [--every 5] [--first 0]
+    python benchmarks/published.py FOLDER --sets la ta swv dmu fjsp [--every 5] [--first 0]
                                [--seconds 10] [--solvers solve cp_sat pyjobshop job_shop_lib]
                                [--journal FILE]
 
-CHECKOUT is a clone of https://github.com/ScheduleOpt/benchmarks, with the best known makespans in
-``bks.json``; it is not shipped. Of each set every so-manieth instance is solved, by each solver in
-turn on one core. The table shows makespan / best known - 1, the worst ratio of ``solve`` to the
-best of the others on one instance, and on how many instances the best known is reached. Instances
+The sets are those of ``public.py`` that have published makespans, and FOLDER is the checkout of
+theirs; it is not shipped. Of each set every so-manieth instance is solved, by each solver in turn
+on one core. The table shows makespan / published - 1, the worst ratio of ``solve`` to the best of
+the others on one instance, and on how many instances the published makespan is reached. Instances
 without a schedule in time are not counted.
 
 ``solve`` is that of ``dagsched_env``, ``cp_sat`` the model of ``dagsched_env.exact`` with one
-worker; ``pyjobshop`` needs PyJobShop to be installed, and is its CP-SAT model with one worker;
-``job_shop_lib`` is its own with one worker, for job shops alone. Finished instances are kept in the
-journal, and a second call goes on from there.
+worker; ``pyjobshop`` needs PyJobShop to be installed, and is its CP-SAT model with one worker,
+where nothing is sent between machines; ``job_shop_lib`` is its own with one worker, for job shops
+alone. Finished instances are kept in the journal, and a second call goes on from there.
 """
 
 import argparse
@@ -25,11 +25,12 @@ from commits import last_change
 from job_shop_lib import JobShopInstance, Operation
 from job_shop_lib.constraint_programming import ORToolsSolver
 from public import CODE, ROOT
-from public_sets import public_set
+from public_sets import SETS, public_set
 
 from dagsched_env import Instance, exact
 from dagsched_env.io.journal import Journal
 from dagsched_env.solver import solve
+from dagsched_env.solver.shapes import is_shop, orders_only
 
 Gaps = dict[str, float]
 """Solver → makespan / best known - 1."""
@@ -49,10 +50,17 @@ def by_pyjobshop(instance: Instance, seconds: float) -> float:
     from pyjobshop import Model
 
     model = Model()
-    machines = [model.add_machine() for _ in range(instance.n_processors)]
     tasks = [model.add_task() for _ in range(instance.n_tasks)]
-    for t, q in np.argwhere(np.isfinite(instance.comp)).tolist():
-        model.add_mode(tasks[t], machines[q], duration=int(instance.comp[t, q]))
+    if instance.n_resources:
+        (capacities,) = instance.capacities.tolist()
+        resources = [model.add_renewable(int(capacity)) for capacity in capacities]
+        for task, (time,), demands in zip(tasks, instance.comp, instance.demands, strict=True):
+            needed = demands.astype(int).tolist()
+            model.add_mode(task, resources, duration=int(time), demands=needed)
+    else:
+        machines = [model.add_machine() for _ in range(instance.n_processors)]
+        for t, q in np.argwhere(np.isfinite(instance.comp)).tolist():
+            model.add_mode(tasks[t], machines[q], duration=int(instance.comp[t, q]))
     for u, v in instance.edges.tolist():
         model.add_end_before_start(tasks[u], tasks[v])
     result = model.solve(solver="ortools", time_limit=seconds, num_workers=1, display=False)
@@ -82,13 +90,21 @@ SOLVERS: dict[str, Callable[[Instance, float], float]] = {
 }
 
 
+def can_play(solver: str, instance: Instance) -> bool:
+    """Whether a solver knows problems of this kind."""
+    if solver == "pyjobshop":
+        return not instance.data.any()
+    if solver == "job_shop_lib":
+        return is_shop(instance) and orders_only(instance)
+    return True
+
+
 def meet(instance: Instance, known: float, solvers: list[str], seconds: float) -> Gaps:
-    """Each solver in turn; job-shop-lib only where each task has one machine."""
-    fixed = bool((np.isfinite(instance.comp).sum(axis=1) == 1).all())
+    """Each solver in turn that can."""
     return {
         solver: SOLVERS[solver](instance, seconds) / known - 1.0
         for solver in solvers
-        if fixed or solver != "job_shop_lib"
+        if can_play(solver, instance)
     }
 
 
@@ -113,13 +129,13 @@ def rows(name: str, met: list[Gaps]) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("checkout", type=Path)
-    parser.add_argument("--sets", nargs="+", default=["la", "ta", "swv", "dmu", "fjsp"])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--sets", nargs="+", required=True, choices=SETS, metavar="NAME")
     parser.add_argument("--every", type=int, default=5)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--solvers", nargs="+", choices=SOLVERS, default=list(SOLVERS))
-    parser.add_argument("--journal", type=Path, default=ROOT / "runs" / "shops.jsonl")
+    parser.add_argument("--journal", type=Path, default=ROOT / "runs" / "published.jsonl")
     arguments = parser.parse_args()
     arguments.journal.parent.mkdir(parents=True, exist_ok=True)
     options = {"seconds": arguments.seconds, "solvers": arguments.solvers}
@@ -127,7 +143,7 @@ def main() -> None:
     table = []
     for name in arguments.sets:
         met = []
-        for case in public_set(name, arguments.checkout).cases[arguments.first :: arguments.every]:
+        for case in public_set(name, arguments.folder).cases[arguments.first :: arguments.every]:
             instance = case.make()
             gaps = journal.find(instance)
             if gaps is None:
@@ -138,7 +154,7 @@ def main() -> None:
                 print(f"{case.name} ({instance.n_tasks} tasks): {shown}", flush=True)
             met.append({solver: gaps[solver] for solver in arguments.solvers if solver in gaps})
         table += rows(name, met)
-    print(f"\n{'set':<6} instances {'solver':<13} above the best known  worst  reached")
+    print(f"\n{'set':<6} instances {'solver':<13} above published      worst  reached")
     print("\n".join(table))
 
 
