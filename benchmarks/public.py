@@ -20,7 +20,7 @@ second call with the same seconds, seed and code goes on.
 import argparse
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,7 @@ Found = tuple[records.Entry, float | None]
 
 
 class Archive:
-    """The records of a set, written whenever one is better.
+    """The records of a set. Its file is read and written for each entry: several may add to it.
 
     Args:
         folder: of the files.
@@ -54,21 +54,19 @@ class Archive:
     """
 
     def __init__(self, folder: Path, members: PublicSet) -> None:
-        self._folder = folder
-        path = folder / f"{members.name}.json"
-        known = records.read_set(path).entries if path.exists() else {}
-        self._set = records.RecordSet(members.name, members.source, dict(known))
+        folder.mkdir(parents=True, exist_ok=True)
+        self._path = folder / f"{members.name}.json"
+        self._none = records.RecordSet(members.name, members.source, {})
 
     def offer(self, entry: records.Entry) -> None:
         """Keep an entry if it is better; one of another instance of its name is replaced."""
-        known = self._set.entries.get(entry.name)
+        there = records.read_set(self._path) if self._path.exists() else self._none
+        known = there.entries.get(entry.name)
         if known is not None and known.fingerprint == entry.fingerprint:
             entry = records.better_of(known, entry)
         if entry != known:
-            entries = {**self._set.entries, entry.name: entry}
-            self._set = records.RecordSet(self._set.name, self._set.source, entries)
-            self._folder.mkdir(parents=True, exist_ok=True)
-            records.write_set(self._folder, self._set)
+            entries = {**there.entries, entry.name: entry}
+            records.write_set(self._path.parent, replace(there, entries=entries))
 
 
 def solved(case: Case, instance: Instance, options: Options) -> records.Entry:
