@@ -33,17 +33,10 @@ def draw_job(seed: int, config: Config) -> list[Experience]:
     n, p = int(rng.integers(20, 41)), int(rng.choice([3, 4, 6]))
     instance = TopcuogluGenerator(n_tasks=n, n_processors=p, ccr=(0.5, 1.0, 2.0, 5.0))(rng)
     group = FastPolicy().sample(instance, TRAJECTORIES, rng)
-    known = {field.name for field in dataclasses.fields(Trajectory)}
     trajectories = []
     for actions, makespan in zip(group.actions, group.makespans.tolist(), strict=True):
-        values = {
-            "actions": np.stack(np.divmod(actions, p), axis=1).astype(np.int32),
-            "candidates": (),
-            "policies": (),
-            "probabilities": np.ones(n),
-            "makespan": makespan,
-        }
-        trajectories.append(Trajectory(**{k: v for k, v in values.items() if k in known}))
+        pairs = np.stack(np.divmod(actions, p), axis=1).astype(np.int32)
+        trajectories.append(Trajectory(pairs, candidates=(), policies=(), makespan=makespan))
     return make_experiences(instance, trajectories, config)
 
 

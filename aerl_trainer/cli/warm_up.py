@@ -16,7 +16,6 @@ from aerl_trainer.network.network import Network
 from aerl_trainer.online.dispatcher import LearnedOrder
 from aerl_trainer.online.rollout import Runs
 from aerl_trainer.online.weights import initial_weights
-from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.tree.alone import search_alone, vary_alone
 from aerl_trainer.tree.prefix import fix_prefix
 from aerl_trainer.tree.records import SearchJob
@@ -45,7 +44,7 @@ def call_search() -> None:
     with tree.writing() as arrays:
         fix_prefix(arrays, 1, instance.n_processors, False)
     complete_by_network(instance, [State(instance)], evaluator, search, rng)
-    complete = partial(FastPolicy().complete, instance, rng=rng)
+    complete = partial(complete_by_network, instance, evaluator=evaluator, config=search, rng=rng)
     trajectories = sample_trajectories(instance, tree.arrays, complete, search, rng)
     learner = NetworkLearner(config)
     learner.add(make_experiences(instance, trajectories, config))

@@ -3,8 +3,9 @@
 import numpy as np
 
 from aerl_trainer.online.context import MACHINES, TASKS, DispatchContext, DispatchWork
-from aerl_trainer.online.network import add_gradient, draw, most_probable, score
+from aerl_trainer.online.network import add_gradient, score
 from aerl_trainer.online.view import describe, look, starts_now
+from aerl_trainer.policy.choosing import draw, most_probable
 from dagsched_env.kernels.arrays import Floats, InstanceArrays
 from dagsched_env.kernels.graph.resources import has_resources
 from dagsched_env.kernels.jit import borrowing, embedded
@@ -61,7 +62,7 @@ def decide(
         score(w, weights, count)
         uniform = uniforms[w.used[0] % uniforms.shape[0]]
         w.used[0] += 1
-        k = most_probable(w, count) if uniform < 0.0 else draw(w, count, uniform)
+        k = most_probable(w.logits, count) if uniform < 0.0 else draw(w.logits, count, uniform)
         if gradient.shape[0] > 0:
             add_gradient(w, weights, count, k, gradient[0])
         row, q = w.pair_row[k], w.pair_machine[k]

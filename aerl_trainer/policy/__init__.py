@@ -7,6 +7,7 @@ In reading order:
 - ``workspace``: the work space of a rollout
 - ``context``: what the features need of an instance
 - ``scoring``: the pairs worth scoring, their features and logits
+- ``choosing``: a choice among pairs by their logits
 - ``rollout``: schedules drawn by the policy, with the gradient of their log-probability
 - ``prior``: the policy as the prior of a tree search
 - ``learnt``: a context that learns from the schedules made with it

@@ -3,27 +3,23 @@
 import math
 import threading
 import time
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from aerl_trainer.policy.choosing import draw, most_probable
 from aerl_trainer.policy.context import PolicyContext, policy_context
 from aerl_trainer.policy.learnt import LearntContext
 from aerl_trainer.policy.rollout import (
     GREEDY,
-    draw,
     grade_variations,
-    most_probable,
-    roll_out,
     roll_out_group,
 )
 from aerl_trainer.policy.scoring import begin, score, short_list
 from aerl_trainer.policy.weights import N_WEIGHTS, SCALE, Weights, initial_weights
 from aerl_trainer.policy.workspace import PolicyWorkspace, allocate_policy
-from dagsched_env.kernels.arrays import N_PLACED, Floats, Ints
-from dagsched_env.kernels.state.transitions import copy_state
+from dagsched_env.kernels.arrays import Floats, Ints
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
@@ -87,7 +83,7 @@ class FastPolicy:
         begin(f, w, s)
         count = short_list(f, w, s)
         score(f, w, s, self.weights, count)
-        k = most_probable(w, count) if rng is None else draw(w, count, rng.random())
+        k = most_probable(w.logits, count) if rng is None else draw(w.logits, count, rng.random())
         return divmod(int(w.actions[k]), state.instance.n_processors)
 
     def schedule(self, instance: Instance) -> Schedule:
@@ -152,33 +148,6 @@ class FastPolicy:
             gradients: also the gradient of each schedule's log-probability.
         """
         return self._roll_out(instance, rng.random((k, instance.n_tasks)), gradients=gradients)
-
-    def complete(
-        self, instance: Instance, states: Sequence[State], rng: np.random.Generator
-    ) -> list[list[tuple[int, float]]]:
-        """Go on from states by sampling; see ``Completion`` in ``tree.trajectories``.
-
-        Args:
-            instance: the problem.
-            states: of it; not changed.
-            rng: of the draws.
-
-        Returns:
-            Per state the actions ``task * p + processor``, each with its probability.
-        """
-        f, w = policy_context(instance), self._workspace(instance)
-        steps = []
-        for state in states:
-            copy_state(state.arrays, w.state)
-            begin(f, w, w.state)
-            first = int(w.state.counts[N_PLACED])
-            uniforms = rng.random(instance.n_tasks)
-            roll_out(f, w, w.state, self.weights, uniforms, w.no_gradient)
-            tasks = w.state.sequence[first : instance.n_tasks]
-            actions = tasks * instance.n_processors + w.state.processor[tasks]
-            probabilities = w.probability[first : instance.n_tasks]
-            steps.append(list(zip(actions.tolist(), probabilities.tolist(), strict=True)))
-        return steps
 
     def grade(
         self, instance: Instance, actions: Ints, depths: Ints, others: Ints, advantages: Floats

@@ -1,9 +1,8 @@
 """Schedules drawn by the fast policy, with the gradient of their log-probability."""
 
-import math
-
 import numpy as np
 
+from aerl_trainer.policy.choosing import draw, most_probable, normalise
 from aerl_trainer.policy.context import PolicyContext
 from aerl_trainer.policy.encoding.candidates import INSERTION
 from aerl_trainer.policy.scoring import begin, follow, scale_of, score, seen, short_list
@@ -23,9 +22,6 @@ from dagsched_env.kernels.state.transitions import clear, place
 
 GREEDY = -1.0
 """In place of a random number: the most probable pair."""
-
-NEGLIGIBLE = -40.0
-"""A logit so far below the highest has probability 0: less than double precision can add to 1."""
 
 
 @borrowing
@@ -74,7 +70,7 @@ def roll_out(
     """Complete a partial schedule by the policy.
 
     Args:
-        w: its caches are those of ``s``, by ``begin`` or ``follow``; ``probability`` is written.
+        w: its caches are those of ``s``, by ``begin`` or ``follow``.
         s: the partial schedule; completed.
         uniforms: ``[n]`` a number for each placement of the schedule, in [0, 1), or ``GREEDY``.
         gradient: ``[1, N_WEIGHTS]`` the gradient of the log-probability is added, without
@@ -83,24 +79,16 @@ def roll_out(
     Returns:
         The makespan (time).
     """
-    g = f.c.g
     while s.counts[N_READY] > 0:
         count = short_list(f, w, s)
         score(f, w, s, weights, count)
         uniform = uniforms[s.counts[N_PLACED]]
-        if uniform < 0.0:
-            k, w.probability[s.counts[N_PLACED]] = most_probable(w, count), 1.0
-        else:
-            k = draw(w, count, uniform)
-            w.probability[s.counts[N_PLACED]] = w.logits[k]
+        k = most_probable(w.logits, count) if uniform < 0.0 else draw(w.logits, count, uniform)
         if gradient.shape[0] > 0:
             for j in range(count):
                 w.credit[j] = (1.0 if j == k else 0.0) - w.logits[j]
             _add_gradient(f, w, weights, count, gradient)
-        task, q = w.tasks[k], w.processors[k]
-        before = s.counts[N_READY]
-        place(g, s, task, q, INSERTION, False)
-        follow(f, w, s, task, q, before)
+        take(f, w, s, w.tasks[k], w.processors[k])
     return s.totals[MAKESPAN]  # type: ignore[no-any-return]
 
 
@@ -176,14 +164,11 @@ def grade_variations(
         if last > first:
             count = short_list(f, w, s)
             score(f, w, s, weights, count)
-            normalise(w, count)
+            normalise(w.logits, count)
             _credit(w, count, others[first:last], advantages[first:last])
             _add_gradient(f, w, weights, count, gradient)
         first = last
-        task, q = actions[i] // p, actions[i] % p
-        before = s.counts[N_READY]
-        place(f.c.g, s, task, q, INSERTION, False)
-        follow(f, w, s, task, q, before)
+        take(f, w, s, actions[i] // p, actions[i] % p)
     return s.totals[MAKESPAN]  # type: ignore[no-any-return]
 
 
@@ -215,60 +200,22 @@ def write_variation(
     while s.counts[N_READY] > 0:
         count = short_list(f, w, s)
         score(f, w, s, weights, count)
-        k = most_probable(w, count)
-        normalise(w, count)
+        k = most_probable(w.logits, count)
+        normalise(w.logits, count)
         i = s.counts[N_PLACED]
         counts[i], chosen[i] = count, k
         for j in range(count):
             listed[i, j], probabilities[i, j] = w.actions[j], w.logits[j]
-        task, q = w.tasks[k], w.processors[k]
-        before = s.counts[N_READY]
-        place(f.c.g, s, task, q, INSERTION, False)
-        follow(f, w, s, task, q, before)
+        take(f, w, s, w.tasks[k], w.processors[k])
     return s.totals[MAKESPAN]  # type: ignore[no-any-return]
 
 
 @embedded
-def most_probable(w: PolicyWorkspace, count: int) -> int:
-    """The place in the short list of the highest logit; the first of equal ones."""
-    best = 0
-    for k in range(1, count):
-        if w.logits[k] > w.logits[best]:
-            best = k
-    return best
-
-
-@embedded
-def normalise(w: PolicyWorkspace, count: int) -> None:
-    """Turn the logits of the short list into probabilities."""
-    highest, total = w.logits[most_probable(w, count)], 0.0
-    for k in range(count):
-        below = w.logits[k] - highest
-        w.logits[k] = math.exp(below) if below > NEGLIGIBLE else 0.0
-        total += w.logits[k]
-    for k in range(count):
-        w.logits[k] /= total
-
-
-@embedded
-def draw(w: PolicyWorkspace, count: int, uniform: float) -> int:
-    """Normalise the logits of the short list, and draw a pair.
-
-    Args:
-        w: its ``logits`` become probabilities.
-        count: length of the short list.
-        uniform: in [0, 1).
-
-    Returns:
-        Its place in the short list.
-    """
-    normalise(w, count)
-    left = uniform
-    for k in range(count):
-        left -= w.logits[k]
-        if left < 0.0:
-            return k
-    return most_probable(w, count)  # rounding
+def take(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, task: int, q: int) -> None:
+    """Place a task, and bring the caches up to date."""
+    before = s.counts[N_READY]
+    place(f.c.g, s, task, q, INSERTION, False)
+    follow(f, w, s, task, q, before)
 
 
 @embedded

@@ -40,8 +40,6 @@ from dagsched_env.kernels.state.timeline import (
     share_taken,
 )
 
-"""``[N_FEATURES]``"""
-
 # Columns, as constants of the kernels.
 EFT_DELAY = index_of("policy", "eft_delay")
 PATH_DELAY = index_of("policy", "path_delay")

@@ -51,7 +51,6 @@ class PolicyWorkspace(NamedTuple):
     parts: npt.NDArray[np.float32]  # [K, HIDDEN] of the sums that are the values
     credit: Floats  # [K] of the logits in a gradient
     slopes: npt.NDArray[np.float32]  # [HIDDEN] of the logarithm of a probability by the units
-    probability: Floats  # [n] of the pairs that a rollout has chosen, in their order
     no_gradient: npt.NDArray[np.float32]  # [0, N_WEIGHTS] for a rollout that needs none
 
 
@@ -105,7 +104,6 @@ def allocate_policy(n: int, p: int, k: int, width: int = 0) -> PolicyWorkspace:
         x=np.zeros((width, ROW), dtype=np.float32),
         hidden=np.zeros((width, HIDDEN), dtype=np.float32),
         parts=np.zeros((width, HIDDEN), dtype=np.float32),
-        probability=np.zeros(n),
         credit=np.zeros(width),
         slopes=np.zeros(HIDDEN, dtype=np.float32),
         no_gradient=np.zeros((0, N_WEIGHTS), dtype=np.float32),

@@ -55,10 +55,6 @@ class Trajectory:
     """Per searched state from the root: the actions ``t * p + q`` that the search considered."""
     policies: tuple[npt.NDArray[np.float32], ...]
     """Per searched state: the visit distribution over its candidates."""
-    probabilities: npt.NDArray[np.float64]
-    """``[n]`` of each action where it was drawn: its share of the visits, or by the policy that
-    went on below. An action that nothing drew, as the best schedule's below the searched part, has
-    1."""
     makespan: float
     """True makespan from the deterministic simulator (time)."""
 

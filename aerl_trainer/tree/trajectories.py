@@ -39,9 +39,9 @@ MAX_ROUNDS = 16
 
 _Choice = Callable[[npt.NDArray[np.int32], npt.NDArray[np.int32]], int]
 
-Completion = Callable[[Sequence[State]], list[list[tuple[int, float]]]]
+Completion = Callable[[Sequence[State]], list[list[int]]]
 """Plays states of one problem to their end; per state the actions ``task * p + processor`` that it
-took, each with the probability that it had."""
+took."""
 
 
 @dataclass
@@ -49,7 +49,6 @@ class _Path:
     """A sequence under construction, with the search policies met on the way."""
 
     actions: list[int] = field(default_factory=list)
-    probabilities: list[float] = field(default_factory=list)
     candidates: list[npt.NDArray[np.int32]] = field(default_factory=list)
     policies: list[npt.NDArray[np.float32]] = field(default_factory=list)
 
@@ -92,9 +91,8 @@ def sample_trajectories(
         if not paths:
             break
         states = [_state_of(instance, path.actions) for path in paths]
-        for path, steps in zip(paths, complete(states), strict=True):
-            path.actions += [action for action, _ in steps]
-            path.probabilities += [probability for _, probability in steps]
+        for path, actions in zip(paths, complete(states), strict=True):
+            path.actions += actions
             drawn.setdefault(tuple(path.actions), path)
     for node in np.flatnonzero(tree.status[: tree.counters[N_NODES]] == TERMINAL).tolist():
         if len(drawn) >= wanted:
@@ -110,7 +108,7 @@ def complete_by_network(
     evaluator: Evaluator,
     config: SearchConfig,
     rng: np.random.Generator | None,
-) -> list[list[tuple[int, float]]]:
+) -> list[list[int]]:
     """Play every state to its end in step with the others; a ``Completion``.
 
     Args:
@@ -120,7 +118,7 @@ def complete_by_network(
         config: which candidates the policy chooses among.
         rng: draws from the policy at ``config.trajectory_temperature``; None = its best action.
     """
-    steps: list[list[tuple[int, float]]] = [[] for _ in states]
+    taken: list[list[int]] = [[] for _ in states]
     context = encoding_context(instance)
     workspace = allocate_workspace(*instance.shape)
     encoded = allocate_states(len(states), config.max_children)
@@ -132,24 +130,23 @@ def complete_by_network(
         evaluator.evaluate(instance, encoded, len(live))
         write_policy(encoded, len(live))
         for row, i in enumerate(live):
-            action, probability = _choose(encoded, row, config.trajectory_temperature, rng)
+            action = _choose(encoded, row, config.trajectory_temperature, rng)
             states[i].apply(*divmod(action, instance.n_processors))
-            steps[i].append((action, probability))
-    return steps
+            taken[i].append(action)
+    return taken
 
 
 def _choose(
     states: EncodedStates, row: int, temperature: float, rng: np.random.Generator | None
-) -> tuple[int, float]:
-    """An action and its probability."""
+) -> int:
+    """An action, by the policy."""
     k = int(states.n_candidates[row])
     policy = states.policy[row, :k].astype(np.float64)
     if rng is None:
-        return int(states.candidates[row, np.argmax(policy)]), 1.0
+        return int(states.candidates[row, np.argmax(policy)])
     sharpened = (policy / policy.max()) ** (1.0 / temperature)
     sharpened /= sharpened.sum()
-    chosen = int(rng.choice(k, p=sharpened))
-    return int(states.candidates[row, chosen]), float(sharpened[chosen])
+    return int(states.candidates[row, rng.choice(k, p=sharpened)])
 
 
 def _walk(tree: TreeArrays, choose: _Choice) -> _Path:
@@ -171,8 +168,6 @@ def _walk(tree: TreeArrays, choose: _Choice) -> _Path:
             path.candidates.append(actions.copy())
             path.policies.append((visits / total).astype(np.float32))
         path.actions.append(int(actions[position]))
-        # A followed schedule may take an action without a visit: nothing drew it.
-        path.probabilities.append(float(visits[position] / total) or 1.0)
         node = int(tree.edge_child[first + position])
     return path
 
@@ -193,7 +188,6 @@ def _follow(tree: TreeArrays, wanted: list[int]) -> _Path:
         return int(positions[0]) if positions.size else -1
 
     path = _walk(tree, follow)
-    path.probabilities += [1.0] * (len(wanted) - len(path.actions))
     path.actions = wanted
     return path
 
@@ -222,6 +216,5 @@ def _replay(instance: Instance, path: _Path) -> Trajectory:
         actions=pairs,
         candidates=tuple(path.candidates),
         policies=tuple(path.policies),
-        probabilities=np.array(path.probabilities),
         makespan=makespan,
     )

@@ -17,11 +17,10 @@ from aerl_trainer.learning.experiences import make_experiences
 from aerl_trainer.learning.records import Experience
 from aerl_trainer.policy.encoding.evaluator import Evaluator, PriorEvaluator
 from aerl_trainer.policy.encoding.states import allocate_states
-from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.tree.alone import search_alone
 from aerl_trainer.tree.records import SearchJob, Trajectory
 from aerl_trainer.tree.shared_tree import SharedTree
-from aerl_trainer.tree.trajectories import sample_trajectories
+from aerl_trainer.tree.trajectories import complete_by_network, sample_trajectories
 from aerl_trainer.tree.tree import TreeSize
 from aerl_trainer.tree.worker import SearchWorker
 from dagsched_env.generators import TopcuogluGenerator
@@ -101,7 +100,9 @@ def trajectories_of(instance: Instance, config: Config, seed: int = 0) -> list[T
     """A search without a network, and its sample."""
     task, rng = SearchJob(0, instance, seed), np.random.default_rng(seed)
     tree, _ = search_alone(task, PriorEvaluator(), config.search, rollout_weight=1.0, explore=True)
-    complete = partial(FastPolicy().complete, instance, rng=rng)
+    complete = partial(
+        complete_by_network, instance, evaluator=PriorEvaluator(), config=config.search, rng=rng
+    )
     return sample_trajectories(instance, tree.arrays, complete, config.search, rng)
 
 

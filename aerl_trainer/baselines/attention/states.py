@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from aerl_trainer.policy.context import PolicyContext, policy_context
-from aerl_trainer.policy.encoding.candidates import INSERTION
-from aerl_trainer.policy.scoring import begin, describe, follow, short_list
+from aerl_trainer.policy.rollout import take
+from aerl_trainer.policy.scoring import begin, describe, short_list
 from aerl_trainer.policy.weights import N_FEATURES
 from aerl_trainer.policy.workspace import PolicyWorkspace, allocate_policy
 from dagsched_env.kernels.arrays import MAKESPAN, N_READY, Floats, Ints, StateArrays
 from dagsched_env.kernels.jit import borrowing, embedded
-from dagsched_env.kernels.state.transitions import clear, place
+from dagsched_env.kernels.state.transitions import clear
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
@@ -192,7 +192,7 @@ def _advance(
     for i in range(counts.shape[0]):
         w = _lane(lanes, i)
         actions[i] = w.actions[chosen[i]]
-        _take(f, w, w.tasks[chosen[i]], w.processors[chosen[i]])
+        take(f, w, w.state, w.tasks[chosen[i]], w.processors[chosen[i]])
         counts[i] = _look(f, w)
 
 
@@ -229,8 +229,7 @@ def _replay(
                     x[row, j, feature] = w.x[j, feature]
                 if w.actions[j] == actions[k, i]:
                     chosen[row] = j
-            task, q = divmod(actions[k, i], p)
-            _take(f, w, task, q)
+            take(f, w, w.state, actions[k, i] // p, actions[k, i] % p)
             row += 1
 
 
@@ -242,13 +241,6 @@ def _look(f: PolicyContext, w: PolicyWorkspace) -> int:
     count = short_list(f, w, w.state)
     describe(f, w, w.state, count)
     return count
-
-
-@embedded
-def _take(f: PolicyContext, w: PolicyWorkspace, task: int, q: int) -> None:
-    before = w.state.counts[N_READY]
-    place(f.c.g, w.state, task, q, INSERTION, False)
-    follow(f, w, w.state, task, q, before)
 
 
 @borrowing
@@ -308,6 +300,5 @@ def _lane(lanes: PolicyWorkspace, i: int) -> PolicyWorkspace:
         parts=lanes.parts[i],
         credit=lanes.credit[i],
         slopes=lanes.slopes[i],
-        probability=lanes.probability[i],
         no_gradient=lanes.no_gradient[i],
     )

@@ -194,26 +194,6 @@ def restore(s: SituationArrays, q: int) -> None:
     s.up[q] = True
 
 
-@borrowing
-def startable(g: InstanceArrays, s: SituationArrays, out: Bools) -> bool:
-    """Write where a ready task can start now.
-
-    Args:
-        out: ``[n, p]`` or larger; True for such pairs, False elsewhere.
-
-    Returns:
-        Whether there is one.
-    """
-    out[:] = False
-    found = False
-    for i in range(s.counts[N_READY]):
-        t = s.listed[0, i]
-        for q in range(g.comp.shape[1]):
-            if can_start(g, s, t, q):
-                out[t, q] = found = True
-    return found
-
-
 @embedded
 def expected_finish(s: SituationArrays, t: int) -> float:
     """When a running task is expected to end; where that has passed, after a while from now."""

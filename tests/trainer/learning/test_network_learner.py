@@ -101,7 +101,6 @@ def random_experience(instance: Instance, seed: int) -> Experience:
         actions=np.array(actions, dtype=np.int32),
         candidates=(),
         policies=(),
-        probabilities=np.ones(instance.n_tasks),
         makespan=float(state.schedule().makespan),
     )
     (experience,) = make_experiences(instance, [trajectory], CONFIG)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from aerl_trainer.config import PolicyConfig
 from aerl_trainer.learning.policy_learner import PolicyLearner
 from aerl_trainer.learning.rank_reward import rank_rewards
+from aerl_trainer.policy.choosing import draw, most_probable
 from aerl_trainer.policy.context import PATH, policy_context
 from aerl_trainer.policy.encoding.features import index_of, names_of
 from aerl_trainer.policy.fast import FastPolicy
-from aerl_trainer.policy.rollout import draw, most_probable
 from aerl_trainer.policy.scoring import begin, follow, score, short_list
 from aerl_trainer.policy.shipped import shipped_policy
 from aerl_trainer.policy.weights import (
@@ -37,11 +37,13 @@ from dagsched_env.kernels.arrays import N_READY, Floats
 from dagsched_env.kernels.state.transitions import place, reset
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.platforms.altered import altered
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.problem.simulator import replay
 from dagsched_env.schedulers import heft
 from helpers import references
 from helpers.policies import some_weights
+from helpers.sharing import sharing_instance
 from helpers.small_runs import problem
 from helpers.strategies import instances, released, sharing_instances
 
@@ -75,6 +77,16 @@ def test_the_caches_of_tasks_that_share_processors(instance: Instance, seed: int
 def test_the_caches_of_released_tasks(instance: Instance, seed: int) -> None:
     check_caches(instance, np.random.default_rng(seed))
     FastPolicy().schedule(instance).validate(instance)
+
+
+def test_the_policy_places_tasks_side_by_side() -> None:
+    policy = FastPolicy()
+    for seed in range(3):
+        instance = sharing_instance(25, seed, [[5, 2.0], [4, 9.0]])
+        schedule = policy.schedule(instance)
+        schedule.validate(instance)
+        one_at_a_time = altered(instance, demands=[[1, 0]] * 25, capacities=[[1, 1]] * 2)
+        assert schedule.makespan < policy.schedule(one_at_a_time).makespan
 
 
 def test_the_short_list_holds_all_processors_of_a_task() -> None:
@@ -386,15 +398,12 @@ def test_what_the_policy_never_takes_counts_nothing() -> None:
 
 
 def test_pairs_are_drawn_by_their_probabilities() -> None:
-    w = allocate_policy(2, 2, 0)
     logits = np.log([0.5, 0.3, 0.2])
     counts = np.zeros(3)
     for uniform in (np.arange(1000) + 0.5) / 1000:
-        w.logits[:3] = logits
-        counts[draw(w, 3, float(uniform))] += 1
+        counts[draw(logits.copy(), 3, float(uniform))] += 1
     assert counts.tolist() == [500, 300, 200]
-    w.logits[:3] = logits[::-1]
-    assert most_probable(w, 3) == 2
+    assert most_probable(logits[::-1].copy(), 3) == 2
 
 
 @given(instances(max_tasks=10, max_processors=4), st.integers(0, 2**32 - 1))

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from aerl_trainer.config import SearchConfig
 from aerl_trainer.policy.encoding.evaluator import PriorEvaluator
-from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.tree.alone import search_alone
 from aerl_trainer.tree.records import SearchJob, Trajectory
 from aerl_trainer.tree.shared_tree import SharedTree
@@ -314,9 +313,7 @@ def play(
     instance: Instance, config: SearchConfig, rng: np.random.Generator | None, copies: int = 3
 ) -> list[list[int]]:
     states = [State(instance) for _ in range(copies)]
-    steps = by_prior(instance, config, rng)(states)
-    actions = [[action for action, _ in sequence] for sequence in steps]
-    assert all(0 < probability <= 1 for sequence in steps for _, probability in sequence)
+    actions = by_prior(instance, config, rng)(states)
     assert all(state.terminal for state in states)
     for state, sequence in zip(states, actions, strict=True):
         pairs = [divmod(action, instance.n_processors) for action in sequence]
@@ -363,35 +360,4 @@ def test_states_are_completed_from_where_they_are() -> None:
         for action in full[:depth]:
             state.apply(*divmod(action, instance.n_processors))
         states.append(state)
-    steps = by_prior(instance, CONFIG, None)(states)
-    rest = [[action for action, _ in sequence] for sequence in steps]
-    assert rest == [full, full[4:], []]
-
-
-def test_the_fast_policy_completes_from_where_states_are() -> None:
-    """With the probabilities of its own choices; the states stay as they are."""
-    instance = problem()
-    policy = FastPolicy()
-    (full,) = policy.complete(instance, [State(instance)], np.random.default_rng(0))
-    state = State(instance)
-    for action, _ in full[:4]:
-        state.apply(*divmod(action, instance.n_processors))
-    rest, again = policy.complete(instance, [state, state], np.random.default_rng(0))
-    assert len(rest) == len(again) == instance.n_tasks - 4
-    assert len(full) == instance.n_tasks
-    assert state.n_scheduled == 4
-    assert all(0 < probability <= 1 for _, probability in full)
-
-
-def test_a_trajectory_knows_how_probable_its_actions_were() -> None:
-    """At the root: the share of the visits."""
-    instance = problem()
-    tree = grow(instance)
-    arrays = tree.arrays
-    root = slice(arrays.first_edge[ROOT], arrays.first_edge[ROOT] + arrays.n_edges[ROOT])
-    visits = dict(zip(arrays.edge_action[root].tolist(), arrays.edge_visits[root], strict=True))
-    for trajectory in sample(instance, tree):
-        assert trajectory.probabilities.shape == (instance.n_tasks,)
-        assert ((trajectory.probabilities > 0) & (trajectory.probabilities <= 1)).all()
-        share = visits[flat(instance, trajectory)[0]] / sum(visits.values())
-        assert trajectory.probabilities[0] == pytest.approx(share)
+    assert by_prior(instance, CONFIG, None)(states) == [full, full[4:], []]
