@@ -4,7 +4,6 @@ import dataclasses
 import time
 from collections.abc import Callable
 from threading import Lock
-from types import TracebackType
 from typing import Protocol
 
 import numpy as np
@@ -95,13 +94,8 @@ class RunObserver:
             self._progress.message(f"inference: {backend}")
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._progress.__exit__(kind, error, traceback)
+    def __exit__(self, *_: object) -> None:
+        self._progress.__exit__()
         if self._log is not None:
             self._log.close()
 

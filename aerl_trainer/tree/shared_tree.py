@@ -24,8 +24,6 @@ Read without the lock
     released it.
 """
 
-from types import TracebackType
-
 import numpy as np
 
 from aerl_trainer.memory.shared_memory import BlockHandle, LocalBlock, SharedBlock
@@ -81,20 +79,15 @@ class _Writing:
         counters = tree.arrays.counters
         if counters[WRITER] != 0:
             counters[OUTCOME] = BROKEN
-            tree.lock.__exit__(None, None, None)
+            tree.lock.__exit__()
             raise BrokenTreeError("an actor died while it wrote to this tree")
         counters[WRITER] = 1 + self._actor
         return tree.arrays
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self._tree.arrays.counters[WRITER] = 0
-        self._tree.lock.__exit__(kind, error, traceback)
+        self._tree.lock.__exit__()
 
 
 class SharedTree:

@@ -34,7 +34,25 @@ def resources_of(platform: PlatformModel) -> int:
 
 
 @dataclass(frozen=True)
-class Clustered:
+class _Around:
+    platform: PlatformModel = field(default=Unrelated())
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    @property
+    def max_processors(self) -> int:
+        """Largest p."""
+        return self.platform.max_processors
+
+    @property
+    def max_resources(self) -> int:
+        """Number of resources of each instance."""
+        return resources_of(self.platform)
+
+
+@dataclass(frozen=True)
+class Clustered(_Around):
     """Splits the processors of another platform into clusters whose sizes differ by at most one.
 
     A transfer between clusters takes ``slowdown`` times as long as the same transfer within one.
@@ -56,19 +74,6 @@ class Clustered:
     n_clusters: WholeChoices = checked(2, check_choices, at_least=1, whole=True)
     slowdown: Choices = checked(10.0, check_choices, at_least=1)
     latency_share: Choices = checked(0.1, check_choices, at_least=0, at_most=1)
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    @property
-    def max_processors(self) -> int:
-        """Largest p."""
-        return self.platform.max_processors
-
-    @property
-    def max_resources(self) -> int:
-        """Number of resources of each instance."""
-        return resources_of(self.platform)
 
     def __call__(self, workflow: Workflow, rng: np.random.Generator, /) -> Instance:
         """The workflow on one such platform."""
@@ -103,7 +108,7 @@ def _relinked(instance: Instance, ratios: Floats, latency_share: float) -> Insta
 
 
 @dataclass(frozen=True)
-class Restricted:
+class Restricted(_Around):
     """Forbids pairs of task and processor of another platform at random.
 
     Each task keeps one processor, drawn uniformly among those that it could use, and each of the
@@ -118,21 +123,7 @@ class Restricted:
         DAGSchedError: an argument is out of its range; the message names it.
     """
 
-    platform: PlatformModel = field(default=Unrelated())
     share: Choices = checked(0.5, check_choices, at_least=0, at_most=1)
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    @property
-    def max_processors(self) -> int:
-        """Largest p."""
-        return self.platform.max_processors
-
-    @property
-    def max_resources(self) -> int:
-        """Number of resources of each instance."""
-        return resources_of(self.platform)
 
     def __call__(self, workflow: Workflow, rng: np.random.Generator, /) -> Instance:
         """The workflow on one such platform."""
@@ -145,7 +136,7 @@ class Restricted:
 
 
 @dataclass(frozen=True)
-class Shared:
+class Shared(_Around):
     """Gives the processors of another platform cores, which tasks share.
 
     Tasks on a processor run at the same time as long as it has the cores that they use together. A
@@ -164,21 +155,15 @@ class Shared:
         DAGSchedError: an argument is out of its range; the message names it.
     """
 
-    platform: PlatformModel = field(default=Unrelated())
     cores: WholeChoices = checked(8, check_choices, at_least=1, whole=True)
     demand: Range = checked((1, 4), check_range)
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         if resources_of(self.platform):
             raise DAGSchedError(
                 f"platform is {self.platform!r}: its processors have resources already"
             )
-
-    @property
-    def max_processors(self) -> int:
-        """Largest p."""
-        return self.platform.max_processors
 
     @property
     def max_resources(self) -> int:
