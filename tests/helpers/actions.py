@@ -1,9 +1,14 @@
-"""Functions that jobs of the tests call; they are at the top level, so that processes find them."""
+"""Functions that jobs and processes of the tests call: processes find them at the top level.
+
+They import next to nothing: a process would wait for it.
+"""
 
 import os
 import signal
 import time
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 
 def one() -> int:
@@ -51,3 +56,18 @@ def kills_its_process_at_first(path: str, *numbers: int) -> int:
 
 def made_of_lambda(*_: object) -> object:
     return lambda: 0
+
+
+def waits_for_a_word(line: "Connection[Any, Any]") -> None:
+    line.recv()
+
+
+def runs(code: str, _: "Connection[Any, Any]") -> None:
+    exec(code)
+
+
+def counts(handle: Any) -> None:
+    """Adds 1 to the count in shared memory."""
+    from aerl_trainer.memory.shared_memory import SharedBlock
+
+    SharedBlock.attach(handle).arrays["count"][0] += 1

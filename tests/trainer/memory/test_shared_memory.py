@@ -13,12 +13,12 @@ import pytest
 
 from aerl_trainer.memory.shared_memory import (
     ALIGNMENT,
-    BlockHandle,
     LocalBlock,
     ProcessLock,
     SharedBlock,
 )
 from dagsched_env.problem.errors import DAGSchedError
+from helpers import actions
 from helpers.faults import is_free
 from helpers.small_runs import shared_memory_of
 
@@ -183,12 +183,8 @@ def test_a_dead_owner_frees_its_lock(creator: tuple[subprocess.Popen[str], Path]
 
 
 def test_a_spawned_process_has_the_same_memory(block: SharedBlock) -> None:
-    process = get_context("spawn").Process(target=add_one, args=(block.handle,))
+    process = get_context("spawn").Process(target=actions.counts, args=(block.handle,))
     process.start()
     process.join(60)
     assert process.exitcode == 0
     assert block.arrays["count"].tolist() == [1]
-
-
-def add_one(handle: BlockHandle) -> None:
-    SharedBlock.attach(handle).arrays["count"][0] += 1

@@ -6,7 +6,6 @@ import signal
 import threading
 from collections.abc import Iterator
 from multiprocessing import resource_tracker
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from aerl_trainer.runtime.watch import Watch
 from aerl_trainer.solving.solver import solve
 from aerl_trainer.tree.records import SearchJob
 from dagsched_env.problem.errors import DAGSchedError
+from helpers import actions
 from helpers.faults import freeze_when, is_writing
 from helpers.pools import OpenPool
 from helpers.small_runs import eventually, is_running, problem, small_config
@@ -26,13 +26,9 @@ from helpers.small_runs import eventually, is_running, problem, small_config
 CONTEXT = multiprocessing.get_context("spawn")
 
 
-def wait_for_order(line: "Connection[Any, Any]") -> None:
-    line.recv()
-
-
 @pytest.fixture
 def child() -> Iterator[Child]:
-    started = start_child(CONTEXT, wait_for_order, "waiting")
+    started = start_child(CONTEXT, actions.waits_for_a_word, "waiting")
     yield started
     dismiss([started])
 
@@ -53,7 +49,9 @@ def test_ctrl_c_and_the_end_of_the_terminal_are_the_parents(child: Child) -> Non
     tracker = int(vars(resource_tracker._resource_tracker)["_pid"])
     os.kill(tracker, signal.SIGKILL)
     eventually(lambda: not is_running(tracker), "the end of the tracker")
-    second = start_child(CONTEXT, wait_for_order, "second")  # a warning would be an error here
+    second = start_child(
+        CONTEXT, actions.waits_for_a_word, "second"
+    )  # a warning would be an error here
     try:
         for started in (child, second):
             blocked = blocked_in(started.process.pid or 0)
@@ -70,7 +68,7 @@ def test_a_daemonic_process_solves_without_others(monkeypatch: pytest.MonkeyPatc
     result.schedule.validate(instance)
     assert result.simulations >= 100
     with pytest.raises(DAGSchedError, match="daemon=False, or with one actor"):
-        start_child(CONTEXT, wait_for_order, "never")
+        start_child(CONTEXT, actions.waits_for_a_word, "never")
 
 
 class Gone:
@@ -93,7 +91,7 @@ def test_a_child_whose_parent_is_killed_leaves_in_one_line(
 
     def start(context: Any, target: Any, name: str, *arguments: Any) -> Child:
         started[name] = (target, *arguments)
-        return start_child(context, wait_for_order, name)
+        return start_child(context, actions.waits_for_a_word, name)
 
     monkeypatch.setattr(crew, "start_child", start)
     monkeypatch.setattr(SharedBlock, "attach", attach)
@@ -118,7 +116,7 @@ def quick_looks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("quick_looks")
 def test_a_child_that_stands_still_is_killed(child: Child) -> None:
-    live = start_child(CONTEXT, wait_for_order, "live")
+    live = start_child(CONTEXT, actions.waits_for_a_word, "live")
     looking = Watch(lambda: [child, live])
     try:
         os.kill(child.process.pid or 0, signal.SIGSTOP)

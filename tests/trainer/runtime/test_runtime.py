@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnContext
 from pathlib import Path
 from typing import Any
@@ -34,7 +33,7 @@ from aerl_trainer.tree.tree import BROKEN, OUTCOME, ROOT, SIMS_DONE, WRITER, Tre
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.schedulers import SCHEDULERS
-from helpers import TESTS
+from helpers import TESTS, actions
 from helpers.faults import check_finished, kill
 from helpers.pools import OpenPool
 from helpers.small_runs import (
@@ -51,10 +50,6 @@ from helpers.tree_invariants import edges_of
 CONFIG = small_config(run={"actors": 2, "trees_in_flight": 2})
 LONG = replaced(CONFIG, "search", budget=6000)
 """A search in whose middle something can happen, on ``BIG``."""
-
-
-def exec_code(code: str, line: "Connection[Any, Any]") -> None:
-    exec(code)
 
 
 def job(number: int = 0, n: int = 8) -> SearchJob:
@@ -372,7 +367,7 @@ def test_the_cause_of_death_is_put_in_words() -> None:
     }
     context = multiprocessing.get_context("spawn")
     for code, words in causes.items():
-        assert cause_of_death(start_child(context, exec_code, "victim", code)) == words
+        assert cause_of_death(start_child(context, actions.runs, "victim", code)) == words
 
 
 # -- the end -------------------------------------------------------------------------------------
