@@ -49,7 +49,7 @@ _data = tempfile.TemporaryDirectory()
 os.environ["XDG_DATA_HOME"] = _data.name  # no test changes the history of who runs it
 
 settings.register_profile("reproducible", deadline=None, derandomize=True, max_examples=30)
-settings.register_profile("brief", deadline=None, derandomize=True, max_examples=20)
+settings.register_profile("brief", deadline=None, derandomize=True, max_examples=10)
 settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "reproducible"))
 

@@ -7,6 +7,7 @@ import math
 from functools import cache
 
 import numpy as np
+import pytest
 
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
@@ -223,3 +224,12 @@ def violation(instance: Instance, schedule: Schedule) -> float:
         link = instance.latency[a, b] + data * instance.inv_bandwidth[a, b] if a != b else 0.0
         worst.append(schedule.finish[u] + link - schedule.start[v])
     return float(max(worst))
+
+
+def assert_same(schedule: Schedule, partial: Partial) -> None:
+    """A schedule is valid, and that of a reference but for rounding."""
+    schedule.validate(partial.instance)
+    for task, (q, start, finish) in partial.placed.items():
+        assert schedule.processor[task] == q
+        assert schedule.start[task] == pytest.approx(start, rel=1e-12)
+        assert schedule.finish[task] == pytest.approx(finish, rel=1e-12)

@@ -103,10 +103,15 @@ def run(command: list[str], cwd: Path) -> str:
 
 
 def run_here(command: list[str], cwd: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    """The same; commands of ours run in this process, which is in ``cwd`` and has loaded kernels.
+    """The same; Python and commands of ours run in this process, which is in ``cwd``.
 
-    Not on Ray, whose processes would outlive the test.
+    It has loaded packages and kernels. Not on Ray, whose processes would outlive the test.
     """
+    if command[0] == sys.executable:
+        _, _, code = command
+        assert "gymnasium.make" not in code or "import dagsched_env" in code, "it registers them"
+        exec(compile(code, "block", "exec"), {"__name__": "__main__"})
+        return capsys.readouterr().out
     if command[0] not in OURS or "--ray" in command:
         return run(command, cwd)
     code = OURS[command[0]](expanded(command, cwd)[1:])

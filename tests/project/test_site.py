@@ -211,7 +211,7 @@ def test_blocks_of_a_page_run_in_their_order(
     if page == ON_RAY:
         pytest.importorskip("ray", reason="the extra ray is not installed")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(sys, "path", ["", *sys.path])
     monkeypatch.setattr(validator, "MORE_AT_END", 1)
     printed = ""
     for block in blocks((DOCS / page).read_text(encoding="utf-8")):

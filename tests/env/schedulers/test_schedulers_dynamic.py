@@ -27,8 +27,9 @@ from dagsched_env.schedulers.mapping import (
     olb,
     sufferage,
 )
-from helpers import references, references_dynamic
+from helpers import references_dynamic
 from helpers.oracles import GRAPHS, paper_instance
+from helpers.references import assert_same
 from helpers.strategies import instances
 from helpers.without_jit import WITHOUT_JIT, check_without_jit
 
@@ -38,14 +39,6 @@ SELECTING = [bil, dls, etf, max_min, min_min, sufferage]
 INF = math.inf
 
 by_name = pytest.mark.parametrize("scheduler", REFERENCED, ids=lambda scheduler: scheduler.__name__)
-
-
-def assert_same(schedule: Schedule, partial: references.Partial) -> None:
-    schedule.validate(partial.instance)
-    for task, (q, start, finish) in partial.placed.items():
-        assert schedule.processor[task] == q
-        assert schedule.start[task] == pytest.approx(start, rel=1e-12)
-        assert schedule.finish[task] == pytest.approx(finish, rel=1e-12)
 
 
 @pytest.mark.parametrize("column", PUBLISHED)

@@ -21,19 +21,12 @@ from dagsched_env.schedulers.peft import ipeft, peft, ppts
 from dagsched_env.schedulers.static_orders import hcpt, hlfet, mcp, pets
 from helpers import references, references_rank
 from helpers.oracles import GRAPHS, paper_instance
+from helpers.references import assert_same
 from helpers.strategies import episodes, instances
 from helpers.without_jit import WITHOUT_JIT, check_without_jit
 
 PUBLISHED = {"HEFT": heft, "CPOP": cpop, "PEFT": peft, "LookaheadHEFT": lookahead_heft}
 REFERENCED = [cpop, hcpt, hlfet, ipeft, lookahead_heft, mcp, peft, pets, ppts]
-
-
-def assert_same(schedule: Schedule, partial: references.Partial) -> None:
-    schedule.validate(partial.instance)
-    for task, (q, start, finish) in partial.placed.items():
-        assert schedule.processor[task] == q
-        assert schedule.start[task] == pytest.approx(start, rel=1e-12)
-        assert schedule.finish[task] == pytest.approx(finish, rel=1e-12)
 
 
 @pytest.mark.parametrize("column", PUBLISHED)

@@ -49,6 +49,9 @@ LEVELS = SMALL["curriculum"]["levels"]
 CLOCKED = ("time_s", "elapsed_s", "seconds_per_instance")
 """Fields of the metrics that tell the time."""
 
+Begun = Callable[[Path, int], RunDirectory]
+"""Path and number of steps → a run that has ended there after so many."""
+
 PROCESSES = small_config(
     run={"actors": 2, "max_steps": 12}, validator={"interval": 4}, inference={"backend": "server"}
 )
@@ -109,6 +112,21 @@ def nothing_is_left() -> Iterator[None]:
 def reference(tmp_path_factory: pytest.TempPathFactory) -> tuple[TrainingResult, RunDirectory]:
     """Twenty steps at once."""
     return run(tmp_path_factory.mktemp("reference") / "run", lockstep_config())
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Begun:
+    """Gives a directory the first steps of that run; to the same number of steps it is run once."""
+    ended: dict[int, Path] = {}
+
+    def begin(path: Path, steps: int) -> RunDirectory:
+        if steps not in ended:
+            ended[steps] = tmp_path_factory.mktemp("begun") / "run"
+            run(ended[steps], with_steps(lockstep_config(), steps))
+        shutil.copytree(ended[steps], path)
+        return RunDirectory(path)
+
+    return begin
 
 
 def test_a_run_ends_after_its_steps_and_leaves_everything(
@@ -195,11 +213,11 @@ def test_another_seed_gives_another_run(
 
 @pytest.mark.parametrize("cut", [1, 10, 13])
 def test_a_resumed_run_is_the_uninterrupted_one(
-    reference: tuple[TrainingResult, RunDirectory], tmp_path: Path, cut: int
+    reference: tuple[TrainingResult, RunDirectory], begun: Begun, tmp_path: Path, cut: int
 ) -> None:
     """To the bit, at any step: between two publications the actors hold older weights."""
     result, directory = reference
-    _, other = run(tmp_path / "run", with_steps(lockstep_config(), cut))
+    other = begun(tmp_path / "run", cut)
     assert state_of(other).state["learner"]["steps"] == cut
     again, other = run(tmp_path / "run", lockstep_config(), resume=True)
     assert again == result
@@ -294,12 +312,11 @@ def test_a_resume_continues_all_counters(tmp_path: Path) -> None:
     assert times == sorted(times)
 
 
-def test_nothing_is_left_to_do(tmp_path: Path) -> None:
+def test_nothing_is_left_to_do(begun: Begun, tmp_path: Path) -> None:
     """Resuming a run that has all its steps changes nothing but adds a checkpoint."""
-    config = with_steps(lockstep_config(), 6)
-    _, directory = run(tmp_path / "run", config)
+    directory = begun(tmp_path / "run", 6)
     before = state_of(directory)
-    result, _ = run(tmp_path / "run", config, resume=True)
+    result, _ = run(tmp_path / "run", with_steps(lockstep_config(), 6), resume=True)
     assert result.steps == 6
     assert_same_checkpoint(before, state_of(directory))
 
@@ -314,9 +331,9 @@ def test_a_directory_with_a_run_is_not_overwritten(
     assert directory.metrics_file.read_bytes() == before
 
 
-def test_a_run_in_use_is_neither_resumed_nor_begun(tmp_path: Path) -> None:
+def test_a_run_in_use_is_neither_resumed_nor_begun(begun: Begun, tmp_path: Path) -> None:
     """As by another process: what locks is the opening of a file."""
-    _, directory = run(tmp_path / "run", with_steps(lockstep_config(), 1))
+    directory = begun(tmp_path / "run", 1)
     with RunDirectory(directory.path).hold():
         before = contents(directory.path)
         for resume in (True, False):
@@ -335,9 +352,9 @@ def test_an_empty_directory_cannot_be_resumed(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("nothing_is_left")
 @pytest.mark.parametrize("backend", ["inline", "server"])
-def test_a_damaged_checkpoint_is_named(tmp_path: Path, backend: str) -> None:
+def test_a_damaged_checkpoint_is_named(begun: Begun, tmp_path: Path, backend: str) -> None:
     config = with_steps(small_config(inference={"backend": backend}), 1)
-    _, directory = run(tmp_path / "run", lockstep_config(run={"max_steps": 1}))
+    directory = begun(tmp_path / "run", 1)
     damaged = directory.checkpoints / "last" / "model.safetensors"
     damaged.write_bytes(damaged.read_bytes()[:-1])
     with pytest.raises(checkpoint.CheckpointError, match=r"model\.safetensors: truncated"):
@@ -392,10 +409,10 @@ def test_a_run_does_not_go_on_with_other_problems(tmp_path: Path) -> None:
 
 
 def test_a_run_goes_on_from_the_best_checkpoint_if_both_others_are_damaged(
-    reference: tuple[TrainingResult, RunDirectory], tmp_path: Path
+    reference: tuple[TrainingResult, RunDirectory], begun: Begun, tmp_path: Path
 ) -> None:
     """Also where one is missing; and what is damaged never takes the place of what is not."""
-    _, directory = run(tmp_path / "run", with_steps(lockstep_config(), 13))
+    directory = begun(tmp_path / "run", 13)
     best = state_of(directory, "best").state["learner"]["steps"]
     assert best < 13
     damage(directory, "last")
@@ -410,8 +427,10 @@ def test_a_run_goes_on_from_the_best_checkpoint_if_both_others_are_damaged(
     assert_same_checkpoint(state_of(directory), state_of(reference[1]))
 
 
-def test_of_several_damaged_checkpoints_all_are_named_and_nothing_changes(tmp_path: Path) -> None:
-    _, directory = run(tmp_path / "run", lockstep_config(run={"max_steps": 7}))
+def test_of_several_damaged_checkpoints_all_are_named_and_nothing_changes(
+    begun: Begun, tmp_path: Path
+) -> None:
+    directory = begun(tmp_path / "run", 7)
     damaged = [damage(directory, name) for name in ("last", "previous", "best")]
     before = contents(directory.path)
     message = "; ".join(f"{path}: truncated[^;]*" for path in damaged)
@@ -439,11 +458,18 @@ def contents(path: Path) -> dict[str, tuple[bytes, int]]:
     ],
 )
 def test_a_failed_resume_changes_no_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], message: str
+    begun: Begun,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    changes: dict[str, Any],
+    message: str,
 ) -> None:
     """Whether the settings are the reason or the machine; and the run can go on afterwards."""
     first = {"learner": {"network": False}} if "learner" in changes else {}
-    _, directory = run(tmp_path / "run", with_steps(lockstep_config(**first), 6))
+    if first:
+        _, directory = run(tmp_path / "run", with_steps(lockstep_config(**first), 6))
+    else:
+        directory = begun(tmp_path / "run", 6)
     metrics = directory.metrics_file
     if "minutes" in changes.get("run", {}):
         metrics.rename(tmp_path / "metrics.jsonl")
@@ -464,9 +490,9 @@ def test_a_failed_resume_changes_no_file(
     assert run(tmp_path / "run", with_steps(lockstep_config(**first), 7), resume=True)[0].steps == 7
 
 
-def test_a_last_checkpoint_that_is_a_link_makes_way(tmp_path: Path) -> None:
+def test_a_last_checkpoint_that_is_a_link_makes_way(begun: Begun, tmp_path: Path) -> None:
     """What it names is read, and stays as it is."""
-    _, directory = run(tmp_path / "run", with_steps(lockstep_config(), 6))
+    directory = begun(tmp_path / "run", 6)
     last = directory.checkpoints / "last"
     elsewhere = last.rename(tmp_path / "elsewhere")
     last.symlink_to(elsewhere)
@@ -548,7 +574,7 @@ def test_a_disk_that_is_full_at_any_file_costs_no_more_than_the_steps_since_the_
     assert not [file.name for file in path.rglob(".*")], "no temporary file is left"
 
 
-def test_a_checkpoint_of_the_version_before_is_resumed(tmp_path: Path) -> None:
+def test_a_checkpoint_of_the_version_before_is_resumed(begun: Begun, tmp_path: Path) -> None:
     """It holds neither the weights of the actors nor waiting trees, and is not checked as a whole.
 
     At a publication that makes no difference.
@@ -565,15 +591,14 @@ def test_a_checkpoint_of_the_version_before_is_resumed(tmp_path: Path) -> None:
     del record["digest"]
     (last / "state.json").write_text(json.dumps({**record, "version": 3}))
     run(tmp_path / "run", with_steps(lockstep_config(), 6), resume=True)
-    _, straight = run(tmp_path / "straight", with_steps(lockstep_config(), 6))
-    assert_same_checkpoint(state_of(directory), state_of(straight))
+    assert_same_checkpoint(state_of(directory), state_of(begun(tmp_path / "straight", 6)))
 
 
 def test_a_kill_between_the_two_renames_of_a_checkpoint_loses_nothing(
-    reference: tuple[TrainingResult, RunDirectory], tmp_path: Path
+    reference: tuple[TrainingResult, RunDirectory], begun: Begun, tmp_path: Path
 ) -> None:
     """What was ``last`` is still there under another name, and what was to be ``last`` is whole."""
-    _, directory = run(tmp_path / "run", with_steps(lockstep_config(), 13))
+    directory = begun(tmp_path / "run", 13)
     last = directory.checkpoints / "last"
     shutil.copytree(last, directory.checkpoints / ".last.new")
     last.rename(directory.checkpoints / ".last.old")
@@ -587,11 +612,12 @@ def test_a_kill_between_the_two_renames_of_a_checkpoint_loses_nothing(
 
 def test_what_a_kill_after_the_renames_left_stands_in_for_a_damaged_last(
     reference: tuple[TrainingResult, RunDirectory],
+    begun: Begun,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The one before is complete, but has not become ``previous`` yet."""
-    _, directory = run(tmp_path / "run", with_steps(lockstep_config(), 13))
+    directory = begun(tmp_path / "run", 13)
     last, aside, *_ = checkpoint.generations(directory.checkpoints)
     last.rename(aside)
     shutil.rmtree(directory.checkpoints / "previous")
