@@ -212,7 +212,15 @@ def write_variation(
 
 @embedded
 def take(f: PolicyContext, w: PolicyWorkspace, s: StateArrays, task: int, q: int) -> None:
-    """Place a task, and bring the caches up to date."""
+    """Place a task, and bring the caches up to date.
+
+    Args:
+        f: the problem.
+        w: its caches, of ``s``.
+        s: the state; changed.
+        task: a ready one.
+        q: its processor.
+    """
     before = s.counts[N_READY]
     place(f.c.g, s, task, q, INSERTION, False)
     follow(f, w, s, task, q, before)
