@@ -85,8 +85,8 @@ class Kind(NamedTuple):
     """What a user would do when ``--resume`` says in one line that it cannot go on."""
     resumes: int = 1
     """Of the run, at once."""
-    network: bool = False
-    """It takes one."""
+    network: bool | None = None
+    """Whether the run has one; None leaves it to chance."""
 
     @property
     def survives(self) -> bool:
@@ -120,6 +120,19 @@ def to_child(number: int, *, tracker: bool = False) -> Strike:
         if children:
             with contextlib.suppress(ProcessLookupError):  # it has just ended
                 os.kill(int(rng.choice(children)), number)
+
+    return strike
+
+
+def to_children(number: int) -> Strike:
+    """To all at once, when there are some: no tree keeps an actor."""
+
+    def strike(run: Run, rng: np.random.Generator) -> None:
+        while not (children := run.children()) and not run.over:
+            time.sleep(0.05)
+        for pid in children:
+            with contextlib.suppress(ProcessLookupError):  # it has just ended
+                os.kill(pid, number)
 
     return strike
 
@@ -200,6 +213,9 @@ def space_again(directory: Path) -> None:
 
 KINDS = {
     "child_killed": Kind("train", "SIGKILL to an actor or worker", (), to_child(KILL)),
+    "children_killed": Kind(
+        "train", "SIGKILL to all actors and workers at once", (), to_children(KILL)
+    ),
     "child_stopped": Kind("train", "SIGSTOP to one", (), to_child(STOP)),
     "tracker_killed": Kind(
         "train",
@@ -278,6 +294,19 @@ KINDS = {
         (-KILL,),
         call="aerl_trainer.network.inference.weights:WeightBuffer.publish kill 4",
         network=True,
+    ),
+    "in_harvest": Kind(
+        "train",
+        "SIGKILL while a tree is harvested",
+        (-KILL,),
+        call="aerl_trainer.runtime.harvest:Harvester.harvest kill 20",
+    ),
+    "in_replay": Kind(
+        "train",
+        "SIGKILL while problems enter the replay",
+        (-KILL,),
+        call="aerl_trainer.learning.problem_replay:ProblemReplay.learned kill 10",
+        network=False,
     ),
     "in_final_table": Kind(
         "train",

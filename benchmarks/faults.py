@@ -4,8 +4,10 @@
         [--directory runs/faults] [--jobs 1]
 
 Each fault begins a small run in a directory of its own and strikes it once, at a random moment.
-Then the run goes on: a training is resumed, a solve repeated. Some trainings have a network, some
-draw problems of many sizes, so that the largest one changes in mid-run. What counts:
+Then the run goes on: a training is resumed, a solve repeated. As by default, two actors grow the
+trees that the policy learns from, and problems come back from the replay; the run without a fault
+that comes first must show it. Some trainings have a network, some draw problems of many sizes, so
+that the largest one changes in mid-run. What counts:
 
   lost        the run does not come to its end, or its checkpoint or schedule cannot be read
   leftovers   processes, shared memory, temporary files, or a change to what a link names
@@ -47,6 +49,7 @@ from fault_kinds import (
     command_of,
 )
 
+from aerl_trainer.run.reporting import RunDirectory, read_metrics
 from aerl_trainer.solving.loading import load_policy
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.schedule import Schedule
@@ -162,7 +165,8 @@ def struck(
         (here / "tmp").mkdir(parents=True)
         command, entry = SOLVE, AERL
         if kind.command == "train":
-            network = kind.network or rng.random() < NETWORK_SHARE
+            by_chance = rng.random() < NETWORK_SHARE
+            network = by_chance if kind.network is None else kind.network
             problems = "" if rng.random() < MIXTURE_SHARE else ALIKE
             command = f"{TRAIN} {problems} --set {SMALL} {NETWORK if network else ''}"
         if kind.call:
@@ -256,6 +260,24 @@ def unreadable(directory: Path, command: str) -> str:
     return ""
 
 
+def unlike_a_default_run(directory: Path) -> str:
+    """What a default run has and this one has not; nothing if it has all.
+
+    Args:
+        directory: of a training without a network.
+    """
+    records = list(read_metrics(RunDirectory(directory / "run").metrics_file))
+    steps = [record for record in records if record["kind"] == "policy"]
+    if not steps or any(not 0 < step["trees"] == step["groups"] for step in steps):
+        return "the policy learns from something else than trees"
+    if not any(step["replayed"] for step in steps):
+        return "no problem has come back from the replay"
+    shared = [r["simulations_by_actor"] for r in records if r["kind"] == "search"]
+    if not any(sum(count > 0 for count in counts) > 1 for counts in shared):
+        return "no tree was grown by two actors"
+    return ""
+
+
 def table(outcomes: list[Outcome]) -> str:
     """A line for each kind, and one for all."""
     lines = [
@@ -309,6 +331,8 @@ def measured(commands: set[str], directory: Path) -> dict[str, float]:
         code, left = end(begin(here, *AERL, *line.split()))
         if code or left or unreadable(here, command):
             raise SystemExit(f"{here}: goes wrong without a fault (exit code {code}, {left})")
+        if command == "train" and (missing := unlike_a_default_run(here)):
+            raise SystemExit(f"{here}: {missing}: its faults would say little about default runs")
         durations[command] = round(time.monotonic() - started, 1)
         shutil.rmtree(here)
     return durations
