@@ -70,7 +70,7 @@ class BatchBuilder:
         self._buffers = HostBuffers(device)
         self._static: WeakKeyDictionary[Instance, StaticFeatures] = WeakKeyDictionary()
         self._workspaces: dict[tuple[int, int, int], tuple[Workspace, StateArrays]] = {}
-        self._encoded = allocate_states(0, config.max_children)
+        self._encoded = allocate_states(0, config.max_children, 0)
 
     def build(
         self, experiences: Sequence[Experience], importance: npt.NDArray[np.float64]
@@ -114,8 +114,10 @@ class BatchBuilder:
         self, experiences: Sequence[Experience], lengths: npt.NDArray[np.int64]
     ) -> tuple[EncodedStates, Targets]:
         count, width = int(lengths.sum()), self._config.max_children
-        if self._encoded.terminal.shape[0] < count:
-            self._encoded = allocate_states(2 * count, width)
+        tasks = max(e.instance.n_tasks for e in experiences)
+        room, most = self._encoded.status.shape
+        if room < count or most < tasks:
+            self._encoded = allocate_states(max(room, 2 * count), width, max(most, tasks))
         targets = Targets(
             np.zeros((count, width), dtype=np.float32), np.zeros((count, width), dtype=np.bool_)
         )

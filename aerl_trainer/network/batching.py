@@ -14,6 +14,8 @@ from aerl_trainer.policy.encoding.states import EncodedStates
 from aerl_trainer.policy.encoding.static import StaticFeatures
 from dagsched_env.kernels.jit import kernel
 
+N_STATUS = group_size("status")
+
 
 def batch_graphs(graphs: Sequence[StaticFeatures], device: torch.device) -> GraphTensors:
     """Join instances into one disconnected graph."""
@@ -51,6 +53,7 @@ class NetworkInputs(NamedTuple):
     candidates: npt.NDArray[np.int32]  # [B, K] actions task * p + processor
     pair_features: npt.NDArray[np.float32]  # [B, K, pair features]
     state_features: npt.NDArray[np.float32]  # [B, state features]
+    status: npt.NDArray[np.int8]  # [B, N] of each task of a state
 
     @classmethod
     def of(cls, states: EncodedStates, count: int) -> "NetworkInputs":
@@ -60,6 +63,7 @@ class NetworkInputs(NamedTuple):
             states.candidates[:count],
             states.pair_features[:count],
             states.state_features[:count],
+            states.status[:count],
         )
 
 
@@ -67,6 +71,7 @@ class Rows(NamedTuple):
     """Where the instance of each state lies in a GraphTensors or a joined Embedding."""
 
     graph: npt.NDArray[np.int64]  # [B] index of the instance
+    tasks: npt.NDArray[np.int64]  # [G] n of each instance
     processors: npt.NDArray[np.int64]  # [G] p of each instance
     task_offset: npt.NDArray[np.int64]  # [G] its first task
     processor_offset: npt.NDArray[np.int64]  # [G] its first processor
@@ -75,7 +80,8 @@ class Rows(NamedTuple):
     def of(cls, graph: npt.ArrayLike, sizes: Sequence[tuple[int, int]]) -> "Rows":
         """Rows for instances of the given (n, p), joined in this order."""
         n, p = np.array(sizes, dtype=np.int64).T
-        return cls(np.asarray(graph, dtype=np.int64), p.copy(), np.cumsum(n) - n, np.cumsum(p) - p)
+        offsets = np.cumsum(n) - n, np.cumsum(p) - p
+        return cls(np.asarray(graph, dtype=np.int64), n.copy(), p.copy(), *offsets)
 
 
 class HostBuffers:
@@ -122,6 +128,7 @@ def pack_states(parts: Sequence[NetworkInputs], rows: Rows, buffers: HostBuffers
     """
     count = rows.graph.shape[0]
     total = sum(int(part.n_candidates.sum()) for part in parts)
+    tasks = int(rows.tasks[rows.graph].sum())
     host = StateTensors(
         task=buffers.get("task", (total,), torch.int64),
         processor=buffers.get("processor", (total,), torch.int64),
@@ -129,9 +136,11 @@ def pack_states(parts: Sequence[NetworkInputs], rows: Rows, buffers: HostBuffers
         graph=buffers.get("graph", (count,), torch.int64),
         state_features=buffers.get("state", (count, group_size("state")), torch.float32),
         first=buffers.get("first", (count + 1,), torch.int64),
+        status=buffers.get("status", (tasks,), torch.int64),
+        first_task=buffers.get("first_task", (count + 1,), torch.int64),
     )
     arrays = [tensor.numpy() for tensor in host]
-    host.first[0] = 0
+    host.first[0] = host.first_task[0] = 0
     done = 0
     for part in parts:
         _pack_rows(done, *part, *rows, *arrays)
@@ -146,7 +155,9 @@ def _pack_rows(
     candidates: npt.NDArray[np.int32],
     pair_features: npt.NDArray[np.float32],
     state_features: npt.NDArray[np.float32],
+    status: npt.NDArray[np.int8],
     graph: npt.NDArray[np.int64],
+    tasks: npt.NDArray[np.int64],
     processors: npt.NDArray[np.int64],
     task_offset: npt.NDArray[np.int64],
     processor_offset: npt.NDArray[np.int64],
@@ -156,6 +167,8 @@ def _pack_rows(
     out_graph: npt.NDArray[np.int64],
     out_state: npt.NDArray[np.float32],
     out_first: npt.NDArray[np.int64],
+    out_status: npt.NDArray[np.int64],
+    out_first_task: npt.NDArray[np.int64],
 ) -> None:
     """Write a ``NetworkInputs`` as the states from ``done`` on of a ``StateTensors``."""
     for b in range(n_candidates.shape[0]):
@@ -164,6 +177,10 @@ def _pack_rows(
         out_graph[row] = g
         out_state[row] = state_features[b]
         out_first[row + 1] = begin + count
+        begin_tasks = out_first_task[row]
+        out_first_task[row + 1] = begin_tasks + tasks[g]
+        for t in range(tasks[g]):
+            out_status[begin_tasks + t] = (task_offset[g] + t) * N_STATUS + status[b, t]
         for i in range(count):
             action = candidates[b, i]
             out_task[begin + i] = action // processors[g] + task_offset[g]

@@ -5,7 +5,8 @@ are residuals that start at zero: the policy on the hand-made prior, the value o
 list completion, so an untrained network is already a sound scheduler.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from pathlib import Path
 from typing import NamedTuple, cast
 
 import torch
@@ -15,6 +16,7 @@ from torch.nn import functional
 from aerl_trainer.config import NetworkConfig
 from aerl_trainer.network import rows
 from aerl_trainer.policy.encoding.features import group_size
+from dagsched_env.problem.errors import DAGSchedError
 
 
 class GraphTensors(NamedTuple):
@@ -41,6 +43,8 @@ class StateTensors(NamedTuple):
     graph: Tensor  # [B] instance of each state
     state_features: Tensor  # [B, state features]
     first: Tensor  # [B + 1] the first candidate of each state; the last entry is N
+    status: Tensor  # [L] row in `Embedding.status` of each task of each state, state by state
+    first_task: Tensor  # [B + 1] the first of them of each state; the last entry is L
 
 
 class Embedding(NamedTuple):
@@ -49,6 +53,7 @@ class Embedding(NamedTuple):
     task: Tensor  # [T, width]
     processor: Tensor  # [Q, width]
     graph: Tensor  # [G, width]
+    status: Tensor  # [T * S, width] each task once with each of the S status features
 
 
 class Network(nn.Module):
@@ -89,6 +94,8 @@ class Encoder(nn.Module):
         self.task_out = nn.Linear(width, width)
         self.processor_out = nn.Linear(width, width)
         self.graph_out = nn.Linear(width, width)
+        self.status_out = nn.Linear(width, width)
+        self.status_in = nn.Linear(group_size("status"), width, bias=False)
 
     def forward(self, graphs: GraphTensors) -> Embedding:
         weight, bias = self.pair_in.weight, self.pair_in.bias.unsqueeze(0)
@@ -106,7 +113,13 @@ class Encoder(nn.Module):
         for layer in self.layers:
             task = layer(task, graphs)
         pooled = scatter_mean(task, graphs.task_graph, graphs.n_graphs)
-        return Embedding(self.task_out(task), self.processor_out(processor), self.graph_out(pooled))
+        with_status = self.status_out(task).unsqueeze(1) + self.status_in.weight.t()
+        return Embedding(
+            self.task_out(task),
+            self.processor_out(processor),
+            self.graph_out(pooled),
+            torch.relu(with_status).flatten(end_dim=1),
+        )
 
 
 class MessageLayer(nn.Module):
@@ -136,14 +149,17 @@ class MessageLayer(nn.Module):
 
 
 class Decoder(nn.Module):
-    """Scores candidates from static embeddings, dynamic features and a pooled context."""
+    """Scores candidates from static embeddings, dynamic features and a pooled context.
+
+    The context has the mean over all tasks of what each is worth uncompleted, ready or completed.
+    """
 
     def __init__(self, width: int) -> None:
         super().__init__()
         self.pair_in = nn.Linear(group_size("pair"), width)
         self.state_in = nn.Linear(group_size("state"), width)
         self.pair_hidden = nn.Linear(width, width)
-        self.context = nn.Linear(3 * width, width)
+        self.context = nn.Linear(4 * width, width)
         self.context_to_pair = nn.Linear(width, width)
         self.policy = nn.Linear(width, 1)
         self.value_hidden = nn.Linear(width, width)
@@ -161,11 +177,32 @@ class Decoder(nn.Module):
         graph = embedding.graph.index_select(0, states.graph)
         state = torch.relu(self.state_in(states.state_features) + graph)
         pooled, hidden = rows.pool(hidden, bias, states.first)
-        context = torch.relu(apply_to_parts(self.context, [pooled, state]))
+        tasks = functional.embedding_bag(
+            states.status, embedding.status, states.first_task[:-1], mode="mean"
+        )
+        context = torch.relu(apply_to_parts(self.context, [pooled, state, tasks]))
         of_state, weight = self.context_to_pair(context), self.policy.weight[0]
         logits = rows.score(hidden, bias, of_state, weight, states.first) + self.policy.bias
         prediction = self.value(torch.relu(self.value_hidden(context))).squeeze(-1)
         return logits, prediction
+
+
+def require_status(source: Path, tensors: Collection[str]) -> None:
+    """Refuse the network of a version that did not see the status of tasks.
+
+    Args:
+        source: the checkpoint, for the message.
+        tensors: names of those of its network; none where it has no network.
+
+    Raises:
+        DAGSchedError: it is such a one. A checkpoint that lacks other tensors as well is damaged,
+            which is for others to say.
+    """
+    if "decoder.state_in.weight" in tensors and "encoder.status_in.weight" not in tensors:
+        raise DAGSchedError(
+            f"{source}: its network is of an earlier version, which did not see the status of "
+            "tasks: train a new one"
+        )
 
 
 def apply_to_parts(linear: nn.Linear, parts: Sequence[Tensor]) -> Tensor:

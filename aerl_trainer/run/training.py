@@ -29,6 +29,7 @@ from aerl_trainer.learning.problem_replay import ProblemReplay
 from aerl_trainer.learning.rank_reward import rank_rewards
 from aerl_trainer.memory.heap import free_memory_returned
 from aerl_trainer.network.evaluator import TorchEvaluator
+from aerl_trainer.network.network import require_status
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.run.curriculum import Curriculum
 from aerl_trainer.run.interruption import Stop, stop_on_signals
@@ -276,15 +277,15 @@ class _Run:
             DAGSchedError: the run cannot go on from it with these settings or problems.
         """
         saved, before = to_go_on(source, self.config, self.problems.fingerprint)
-        self._check_network(source, before)
+        self._check_network(source, saved, before)
         try:
             self._restore(saved)
         except DAGSchedError as error:
             raise CheckpointError(f"{source}: not the checkpoint of a run: {error}") from None
         self.generations.restored(source)
 
-    def _check_network(self, source: Path, before: Config) -> None:
-        """Raise ConfigError unless replay and network can go on with the present settings."""
+    def _check_network(self, source: Path, saved: Checkpoint, before: Config) -> None:
+        """Raise DAGSchedError unless replay and network can go on with the present settings."""
         config = self.config
         kept = ("capacity", "kind", "alpha")
         if config.variations and before.variations:
@@ -298,6 +299,7 @@ class _Run:
             raise ConfigError(
                 f"{source}: the run has trained no network: set learner.network = false"
             )
+        require_status(source, saved.tensors.get("model", ()))
         if before.network != config.network:
             raise ConfigError(f"{source}: its network is of another size than [network] asks for")
         if before.replay.capacity != config.replay.capacity:

@@ -72,7 +72,7 @@ def value_correlations(
     """
     group = policy.sample(instance, SAMPLES, rng)
     context, workspace = encoding_context(instance), allocate_workspace(*instance.shape)
-    states = allocate_states(SAMPLES, config.max_children)
+    states = allocate_states(SAMPLES, config.max_children, instance.n_tasks)
     prior = config.prior != "none"
     for row, actions in enumerate(group.actions[:, : instance.n_tasks // 2].tolist()):
         state = State(instance)

@@ -41,6 +41,7 @@ class Crew:
         backend: who evaluates states.
         devices: of the inference workers, one each; none unless the backend is ``"server"``.
         trees: to which the actors attach.
+        max_tasks: of a problem that they search.
         log_dir: where the children write their output; None leaves it on the terminal.
     """
 
@@ -51,6 +52,7 @@ class Crew:
         backend: Backend,
         devices: Sequence[str],
         trees: Sequence[BlockHandle],
+        max_tasks: int,
         log_dir: Path | None,
     ) -> None:
         self._config, self._trees, self.log_dir = config, list(trees), log_dir
@@ -64,6 +66,7 @@ class Crew:
                 actors,
                 search.batch_size,
                 search.max_children,
+                max_tasks,
                 workers=len(self._devices) or actors,
             )
             made.callback(self.requests.close)

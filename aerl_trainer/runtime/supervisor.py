@@ -63,7 +63,14 @@ class Supervisor:
             self.slots = JobSlots(config.run.trees_in_flight, size)
             made.callback(self.slots.close)
             trees = [self.slots[index].tree.handle for index in range(len(self.slots))]
-            self.crew = Crew(config, backend=chosen, devices=devices, trees=trees, log_dir=log_dir)
+            self.crew = Crew(
+                config,
+                backend=chosen,
+                devices=devices,
+                trees=trees,
+                max_tasks=max_tasks,
+                log_dir=log_dir,
+            )
             made.callback(self.crew.close)
             self._resources = made.pop_all()
 

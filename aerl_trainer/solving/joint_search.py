@@ -48,7 +48,9 @@ def search_together(
             children,
             job,
             tree,
-            allocate_states(config.search.batch_size, config.search.max_children),
+            allocate_states(
+                config.search.batch_size, config.search.max_children, job.instance.n_tasks
+            ),
             evaluator_of(policy),
             config.search,
             explore=False,

@@ -12,7 +12,7 @@ from aerl_trainer.baselines.attention.scheduler import AttentionScheduler, read_
 from aerl_trainer.checkpoint import Checkpoint, CheckpointError, take
 from aerl_trainer.config import Config
 from aerl_trainer.config.stored import share, stored
-from aerl_trainer.network.network import Network
+from aerl_trainer.network.network import Network, require_status
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.policy.shipped import shipped_names
 from aerl_trainer.solving.learned import DamageWarning, Policy, Trained
@@ -43,6 +43,7 @@ def read_run(place: Path) -> Trained:
 
 def _read(source: Path) -> Trained:
     saved = checkpoints.load(source, groups=("policy", "model"))
+    require_status(source, saved.tensors.get("model", ()))
     try:
         config = settings.from_dict(stored(saved.state, "config", dict))
         if config.run.algorithm == "reinforce":

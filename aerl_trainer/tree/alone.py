@@ -48,7 +48,7 @@ def search_alone(
         0,
         job,
         tree,
-        allocate_states(config.batch_size, config.max_children),
+        allocate_states(config.batch_size, config.max_children, job.instance.n_tasks),
         evaluator,
         config,
         explore=explore,

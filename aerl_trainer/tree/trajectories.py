@@ -121,7 +121,7 @@ def complete_by_network(
     taken: list[list[int]] = [[] for _ in states]
     context = encoding_context(instance)
     workspace = allocate_workspace(*instance.shape)
-    encoded = allocate_states(len(states), config.max_children)
+    encoded = allocate_states(len(states), config.max_children, instance.n_tasks)
     prior = config.prior != "none"
     while live := [i for i, state in enumerate(states) if not state.terminal]:
         for row, i in enumerate(live):

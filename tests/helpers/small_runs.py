@@ -164,7 +164,7 @@ def search_worker(
         actor,
         task,
         tree,
-        allocate_states(config.batch_size, config.max_children),
+        allocate_states(config.batch_size, config.max_children, task.instance.n_tasks),
         evaluator or PriorEvaluator(),
         config,
         explore=explore,

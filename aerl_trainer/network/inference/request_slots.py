@@ -69,13 +69,16 @@ class RequestSlots:
         ]
 
     @classmethod
-    def create(cls, actors: int, batch: int, width: int, workers: int = 1) -> "RequestSlots":
+    def create(
+        cls, actors: int, batch: int, width: int, tasks: int, workers: int = 1
+    ) -> "RequestSlots":
         """Allocate the slots.
 
         Args:
             actors: clients, one slot each.
             batch: states that a slot holds.
             width: candidates of a state at most.
+            tasks: of a state at most.
             workers: inference workers.
         """
         specs: dict[str, ArraySpec] = {
@@ -84,7 +87,7 @@ class RequestSlots:
             "latencies": ((workers, LATENCY_BUCKETS), np.int64),
         }
         for actor in range(actors):
-            for name, spec in state_specs(batch, width).items():
+            for name, spec in state_specs(batch, width, tasks).items():
                 specs[f"{actor}.{name}"] = spec
         block = SharedBlock.create("requests", specs)
         work, answers = [Bell() for _ in range(workers)], [Bell() for _ in range(actors)]

@@ -11,6 +11,7 @@ from dagsched_env.kernels.arrays import (
     MAKESPAN,
     N_PLACED,
     N_READY,
+    UNSCHEDULED,
     Floats,
     Ints,
     StateArrays,
@@ -42,6 +43,25 @@ OVER_PATH = index_of("state", "over_path")
 IMBALANCE = index_of("state", "imbalance")
 UTILISATION = index_of("state", "utilisation")
 LOG_P = index_of("state", "log_p")
+UNCOMPLETED = index_of("status", "uncompleted")
+READY_TASK = index_of("status", "ready")
+COMPLETED = index_of("status", "completed")
+
+
+@borrowing
+def describe_tasks(s: StateArrays, status: npt.NDArray[np.int8]) -> None:
+    """Write which of the features ``status`` each task has; exactly one of them is 1.
+
+    Args:
+        status: ``[at least n]`` out.
+    """
+    for t in range(s.processor.shape[0]):
+        if s.processor[t] != UNSCHEDULED:
+            status[t] = COMPLETED
+        elif s.missing[t] == 0:
+            status[t] = READY_TASK
+        else:
+            status[t] = UNCOMPLETED
 
 
 @borrowing

@@ -9,7 +9,7 @@ graphs. A feature is a row of this table and the line that computes it, in ``sta
 
 from typing import Literal, NamedTuple
 
-Group = Literal["policy", "pair", "state", "task", "processor", "static_pair", "edge"]
+Group = Literal["policy", "pair", "state", "status", "task", "processor", "static_pair", "edge"]
 
 
 class Feature(NamedTuple):
@@ -19,8 +19,8 @@ class Feature(NamedTuple):
     group: Group
     """``policy``: of a legal (task, processor) pair, for the fast policy. For the network:
     ``pair``: of a candidate (task, processor) in a state; ``state``: of the state as a whole;
-    both change with every placement. ``task``, ``processor``, ``static_pair``, ``edge``: of the
-    instance, encoded once."""
+    ``status``: of every task in a state; all three change with every placement. ``task``,
+    ``processor``, ``static_pair``, ``edge``: of the instance, encoded once."""
     unit: Literal["R", "S", "ratio", "log", "flag"]
     meaning: str
 
@@ -90,6 +90,9 @@ FEATURES: tuple[Feature, ...] = (
     Feature("imbalance", "state", "R", "latest - earliest time at which a processor is available"),
     Feature("utilisation", "state", "ratio", "busy time / (p * latest available time); 1 if empty"),
     Feature("log_p", "state", "log", "ln p"),
+    Feature("uncompleted", "status", "flag", "the task is not placed, nor are all predecessors"),
+    Feature("ready", "status", "flag", "it is not placed, but all its predecessors are"),
+    Feature("completed", "status", "flag", "it is placed"),
     Feature("mean_comp", "task", "R", "mean execution time, eligible processors"),
     Feature("min_comp", "task", "R", "least execution time"),
     Feature("comp_spread", "task", "R", "standard deviation of the execution times"),

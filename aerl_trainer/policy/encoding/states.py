@@ -8,7 +8,7 @@ import numpy.typing as npt
 from aerl_trainer.memory.shared_memory import ArraySpec
 from aerl_trainer.policy.encoding.candidates import INSERTION, score_pairs, select_candidates
 from aerl_trainer.policy.encoding.context import EncodingContext
-from aerl_trainer.policy.encoding.dynamic import describe
+from aerl_trainer.policy.encoding.dynamic import describe, describe_tasks
 from aerl_trainer.policy.encoding.features import group_size
 from dagsched_env.kernels.arrays import (
     LOWER_BOUND,
@@ -25,7 +25,7 @@ from dagsched_env.kernels.state.transitions import copy_state
 
 
 class EncodedStates(NamedTuple):
-    """B states with at most K candidates each. An ``Evaluator`` fills the last two arrays.
+    """B states of at most N tasks with at most K candidates. An ``Evaluator`` fills the last two.
 
     The list completion of a state finishes it by deterministic list scheduling.
     """
@@ -39,6 +39,7 @@ class EncodedStates(NamedTuple):
     prior_logits: npt.NDArray[np.float32]  # [B, K] of the hand-made prior, or what replaces it
     pair_features: npt.NDArray[np.float32]  # [B, K, pair features]
     state_features: npt.NDArray[np.float32]  # [B, state features]
+    status: npt.NDArray[np.int8]  # [B, N] which feature of the group ``status`` each task has
     policy: npt.NDArray[np.float32]  # [B, K] over the candidates, see `write_policy`
     logits: npt.NDArray[np.float32]  # [B, K] answer: added to the prior's
     prediction: npt.NDArray[np.float32]  # [B] answer: of the value head
@@ -57,8 +58,8 @@ class Workspace(NamedTuple):
     no_noise: Floats  # [n + n * p] zeros, for a list completion
 
 
-def state_specs(batch: int, width: int) -> dict[str, ArraySpec]:
-    """Shape and dtype of every array of ``EncodedStates`` for B = batch, K = width."""
+def state_specs(batch: int, width: int, tasks: int) -> dict[str, ArraySpec]:
+    """Shape and dtype of every array of ``EncodedStates`` for B = batch, K = width, N = tasks."""
     b, k = (batch,), (batch, width)
     return {
         "terminal": (b, np.bool_),
@@ -70,15 +71,17 @@ def state_specs(batch: int, width: int) -> dict[str, ArraySpec]:
         "prior_logits": (k, np.float32),
         "pair_features": ((*k, group_size("pair")), np.float32),
         "state_features": ((*b, group_size("state")), np.float32),
+        "status": ((*b, tasks), np.int8),
         "policy": (k, np.float32),
         "logits": (k, np.float32),
         "prediction": (b, np.float32),
     }
 
 
-def allocate_states(batch: int, width: int) -> EncodedStates:
-    """Zeroed arrays for B = batch, K = width, in the memory of this process."""
-    return EncodedStates(**{n: np.zeros(s, d) for n, (s, d) in state_specs(batch, width).items()})
+def allocate_states(batch: int, width: int, tasks: int) -> EncodedStates:
+    """Zeroed arrays for B = batch, K = width, N = tasks, in the memory of this process."""
+    specs = state_specs(batch, width, tasks)
+    return EncodedStates(**{name: np.zeros(shape, kind) for name, (shape, kind) in specs.items()})
 
 
 def allocate_workspace(n: int, p: int, k: int) -> Workspace:
@@ -121,6 +124,8 @@ def encode_state(
     states.lower_bound[b] = s.totals[LOWER_BOUND]
     states.terminal[b] = s.counts[N_READY] == 0
     states.dropped[b] = False
+    if features:
+        describe_tasks(s, states.status[b])
     if states.terminal[b]:
         states.n_candidates[b] = 0
         states.completion_makespan[b] = s.totals[MAKESPAN]

@@ -68,7 +68,7 @@ def rebuilt(experience: Experience, depth: int, config: Config = CONFIG) -> Enco
     instance, state = experience.instance, State(experience.instance)
     for task, processor in experience.actions[:depth].tolist():
         state.apply(task, processor)
-    leaves = allocate_states(1, config.search.max_children)
+    leaves = allocate_states(1, config.search.max_children, instance.n_tasks)
     workspace = allocate_workspace(*instance.shape)
     context, search = encoding_context(instance), config.search
     prior = search.prior != "none"
@@ -170,7 +170,11 @@ def test_a_batch_holds_the_states_as_the_search_sees_them() -> None:
         assert states.task[own].tolist() == (tasks + first).tolist()
         assert states.processor[own].tolist() == (processors + (3 if first else 0)).tolist()
         assert states.graph[row] == (first > 0)
+        statuses = states.status[slice(*states.first_task[row : row + 2].tolist())]
+        own_tasks = first + np.arange(experience.instance.n_tasks)
+        assert statuses.tolist() == (3 * own_tasks + leaves.status[0]).tolist()
     assert states.first[-1] == states.task.shape[0] == batch.mask.sum()
+    assert states.first_task[-1] == states.status.shape[0] == 3 * (8 * 8 + 9 * 9)
 
 
 @given(instances(), st.integers(0, 2**32 - 1))

@@ -74,10 +74,12 @@ def partial_state(instance: Instance, depth: int, seed: int = 0) -> State:
     return state
 
 
-def leaves_of(states: list[State], width: int | None = None) -> EncodedStates:
+def leaves_of(
+    states: list[State], width: int | None = None, tasks: int | None = None
+) -> EncodedStates:
     """The network's inputs of states of one instance, every legal action a candidate."""
     instance = states[0].instance
-    leaves = allocate_states(len(states), width or instance.comp.size)
+    leaves = allocate_states(len(states), width or instance.comp.size, tasks or instance.n_tasks)
     workspace = allocate_workspace(*instance.shape)
     for row, state in enumerate(states):
         encode_state(
@@ -183,6 +185,21 @@ def test_the_network_sees_the_edges() -> None:
 
 
 # -- the start -----------------------------------------------------------------------------------
+
+
+def test_the_network_sees_the_status_of_every_task() -> None:
+    """Nothing but one status differs: logits and prediction do."""
+    states = [partial_state(problem(), 5)]
+    before, leaves = answers(TorchEvaluator(network()), states), leaves_of(states)
+    for task in range(problem().n_tasks):
+        status = leaves.status[0, task]
+        for other in {0, 1, 2} - {int(status)}:
+            leaves.status[0, task] = other
+            TorchEvaluator(network()).evaluate(problem(), leaves, 1)
+            (logits, prediction), (same, value) = read(leaves, 1)[0], before[0]
+            assert list(logits.values()) != pytest.approx(list(same.values()), abs=1e-6)
+            assert prediction != pytest.approx(value, abs=1e-6)
+        leaves.status[0, task] = status
 
 
 def test_an_untrained_network_answers_zero_exactly() -> None:
@@ -313,7 +330,8 @@ def test_a_batch_of_several_problems_is_each_alone() -> None:
 def test_rows_beyond_the_count_and_columns_beyond_the_candidates_do_not_matter() -> None:
     states = [partial_state(problem(), depth) for depth in (0, 4, 9)]
     clean = answers(TorchEvaluator(network()), states[:2])
-    leaves = leaves_of(states, width=50)
+    leaves = leaves_of(states, width=50, tasks=99)
+    leaves.status[:, problem().n_tasks :] = 100
     for row in range(3):
         k = int(leaves.n_candidates[row])
         leaves.pair_features[row, k:] = np.nan

@@ -594,6 +594,23 @@ def test_a_checkpoint_of_the_version_before_is_resumed(begun: Begun, tmp_path: P
     assert_same_checkpoint(state_of(directory), state_of(begun(tmp_path / "straight", 6)))
 
 
+def test_a_network_that_did_not_see_the_status_of_tasks_is_refused(tmp_path: Path) -> None:
+    """That of an earlier version: in one line, whatever would read it."""
+    config = lockstep_config(run={"max_steps": 1})
+    _, directory = run(tmp_path / "run", config)
+    for path in checkpoint.generations(directory.checkpoints):
+        if checkpoint.exists(path):
+            saved = checkpoint.load(path)
+            model = {k: v for k, v in saved.tensors["model"].items() if ".status_" not in k}
+            tensors = {**saved.tensors, "model": model}
+            checkpoint.save(path, tensors=tensors, arrays=saved.arrays, state=saved.state)
+    message = r"earlier version, which did not see the status of tasks: train a new one"
+    with pytest.raises(DAGSchedError, match=message):
+        run(tmp_path / "run", with_steps(config, 2), resume=True)
+    with pytest.raises(DAGSchedError, match=message):
+        load_policy(directory.path)
+
+
 def test_a_kill_between_the_two_renames_of_a_checkpoint_loses_nothing(
     reference: tuple[TrainingResult, RunDirectory], begun: Begun, tmp_path: Path
 ) -> None:

@@ -252,7 +252,7 @@ def test_a_guest_survives_the_actors() -> None:
             ACTORS,
             job(0),
             pool.tree(0),
-            allocate_states(search.batch_size, search.max_children),
+            allocate_states(search.batch_size, search.max_children, job(0).instance.n_tasks),
             PriorEvaluator(),
             search,
             explore=True,

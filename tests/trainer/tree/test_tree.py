@@ -103,7 +103,7 @@ class KernelTree:
         self.shared.reset()
         self.t = self.shared.arrays
         self.rules = rules_of(model)
-        self.leaves = leaves_around(allocate_states(BATCH, WIDTH))
+        self.leaves = leaves_around(allocate_states(BATCH, WIDTH, 1))
 
     def gather(self, actor: int, limit: int) -> list[list[int]]:
         count = simulation.gather(self.t, actor, limit, self.rules)

@@ -45,7 +45,7 @@ from dagsched_env.problem.simulator import State
 from helpers.small_runs import eventually, problem
 
 NETWORK = NetworkConfig(width=8, layers=1)
-ACTORS, BATCH, WIDTH = 3, 4, 12
+ACTORS, BATCH, WIDTH, TASKS = 3, 4, 12, 10
 CONTEXT = multiprocessing.get_context("spawn")
 PROBLEMS = [problem(6, 2, seed=0), problem(9, 3, seed=1)]
 
@@ -76,7 +76,7 @@ def assert_answered(
     leaves: EncodedStates, instance: Instance, count: int, seed: int, by: TorchEvaluator
 ) -> None:
     """The rows hold what ``by`` makes of the same states."""
-    expected = allocate_states(BATCH, WIDTH)
+    expected = allocate_states(BATCH, WIDTH, TASKS)
     fill(expected, instance, count, seed)
     by.evaluate(instance, expected, count)
     for row in range(count):
@@ -93,7 +93,7 @@ class Service:
     """Inference servers in threads, one for each device, and what their clients need."""
 
     def __init__(self, devices: Sequence[str] = ("cpu",), deadline_ms: float = 0.2) -> None:
-        self.slots = RequestSlots.create(ACTORS, BATCH, WIDTH, len(devices))
+        self.slots = RequestSlots.create(ACTORS, BATCH, WIDTH, TASKS, len(devices))
         self.weights = WeightBuffer.create(weight_count(NETWORK))
         self.alive = True
         self.orders: list[Connection[Any, Any]] = []
@@ -354,7 +354,7 @@ def test_the_server_stops_when_told() -> None:
 
 def test_a_client_woken_too_early_waits_on() -> None:
     """The number is the truth: a bell may hold a wake-up meant for a predecessor."""
-    slots = RequestSlots.create(1, BATCH, WIDTH)
+    slots = RequestSlots.create(1, BATCH, WIDTH, TASKS)
     client = InferenceClient(slots, 0, 0, running=lambda: True)
     arguments = (PROBLEMS[0], slots.states[0], 1)
     thread = threading.Thread(target=client.evaluate, args=arguments, daemon=True)
@@ -372,7 +372,7 @@ def test_a_client_woken_too_early_waits_on() -> None:
 
 
 def test_a_client_gives_up_when_nobody_is_there() -> None:
-    slots = RequestSlots.create(1, BATCH, WIDTH)
+    slots = RequestSlots.create(1, BATCH, WIDTH, TASKS)
     try:
         client = InferenceClient(slots, 0, 0, running=lambda: False)
         with pytest.raises(WorkerGone):
@@ -398,7 +398,7 @@ def test_the_server_on_a_gpu_answers_as_the_network_on_the_cpu() -> None:
 
 def on_cpu(slot: int, count: int, seed: int) -> EncodedStates:
     """What the network makes of random states on the CPU."""
-    leaves = allocate_states(BATCH, WIDTH)
+    leaves = allocate_states(BATCH, WIDTH, TASKS)
     fill(leaves, PROBLEMS[slot], count, seed)
     TorchEvaluator(network()).evaluate(PROBLEMS[slot], leaves, count)
     return leaves
@@ -409,7 +409,7 @@ def test_a_gpu_works_on_its_own_stream_between_pinned_buffers() -> None:
     evaluator = TorchEvaluator(network(), "cuda")
     assert evaluator._stream is not None
     assert evaluator._stream != torch.cuda.default_stream()
-    leaves = allocate_states(BATCH, WIDTH)
+    leaves = allocate_states(BATCH, WIDTH, TASKS)
     for seed, (slot, count) in enumerate([(0, 1), (1, 4), (0, 3), (1, 2)] * 3):
         fill(leaves, PROBLEMS[slot], count, seed)
         evaluator.evaluate(PROBLEMS[slot], leaves, count)
@@ -435,7 +435,7 @@ def test_buffers_are_reused_and_grow() -> None:
 
 def test_leftovers_of_another_batch_do_not_show() -> None:
     """Batches of changing size and width through the same buffers."""
-    evaluator, leaves = TorchEvaluator(network()), allocate_states(BATCH, WIDTH)
+    evaluator, leaves = TorchEvaluator(network()), allocate_states(BATCH, WIDTH, TASKS)
     for seed, (slot, count) in enumerate([(1, 4), (0, 1), (1, 2), (0, 4)] * 3):
         fill(leaves, PROBLEMS[slot], count, seed)
         evaluator.evaluate(PROBLEMS[slot], leaves, count)
@@ -536,7 +536,7 @@ def test_the_inline_evaluator_follows_the_weights() -> None:
         for version in range(3):
             if version:
                 buffer.publish(flat_weights(network(seed=version)))
-            leaves = allocate_states(BATCH, WIDTH)
+            leaves = allocate_states(BATCH, WIDTH, TASKS)
             fill(leaves, PROBLEMS[0], 4, 5)
             assert inline.evaluate(PROBLEMS[0], leaves, 4) == version
             assert_answered(leaves, PROBLEMS[0], 4, 5, TorchEvaluator(network(seed=version)))

@@ -13,12 +13,12 @@ from aerl_trainer.network.inference.weights import WeightBuffer
 from aerl_trainer.policy.encoding.states import state_specs
 from helpers.small_runs import shared_memory_of
 
-ACTORS, BATCH, WIDTH = 3, 4, 12
+ACTORS, BATCH, WIDTH, TASKS = 3, 4, 12, 10
 
 
 @pytest.fixture
 def slots() -> Iterator[RequestSlots]:
-    made = RequestSlots.create(ACTORS, BATCH, WIDTH)
+    made = RequestSlots.create(ACTORS, BATCH, WIDTH, TASKS)
     try:
         yield made
     finally:
@@ -64,7 +64,7 @@ def test_an_answer_to_the_dead_is_none_for_its_successor(slots: RequestSlots) ->
 def test_nothing_of_a_closed_arena_is_left() -> None:
     descriptors, before = Path("/proc/self/fd"), shared_memory_of(os.getpid())
     open_before = len(os.listdir(descriptors))
-    slots = RequestSlots.create(ACTORS, BATCH, WIDTH, workers=2)
+    slots = RequestSlots.create(ACTORS, BATCH, WIDTH, TASKS, workers=2)
     made = shared_memory_of(os.getpid())
     other = RequestSlots.attach(slots.handle)
     other.close()
@@ -79,9 +79,9 @@ def test_nothing_of_a_closed_arena_is_left() -> None:
 
 
 def test_slots_do_not_overlap() -> None:
-    slots = RequestSlots.create(2, BATCH, WIDTH)
+    slots = RequestSlots.create(2, BATCH, WIDTH, TASKS)
     try:
-        specs = state_specs(BATCH, WIDTH)
+        specs = state_specs(BATCH, WIDTH, TASKS)
         for value, leaves in enumerate(slots.states, start=1):
             for name, array in leaves._asdict().items():
                 assert array.shape == specs[name][0]

@@ -25,7 +25,9 @@ from helpers import references
 from helpers.small_runs import problem
 from helpers.strategies import instances
 
-GROUPS: tuple[Group, ...] = ("policy", "pair", "state", "task", "processor", "static_pair", "edge")
+GROUPS: tuple[Group, ...] = (
+    *("policy", "pair", "state", "status", "task", "processor", "static_pair", "edge"),
+)
 
 
 def test_every_feature_has_a_name_a_column_and_a_meaning() -> None:
@@ -41,7 +43,7 @@ def test_every_feature_has_a_name_a_column_and_a_meaning() -> None:
 
 def test_arrays_are_as_wide_as_the_table_says() -> None:
     instance = problem(7, 3)
-    states, static = allocate_states(4, 5), static_features(instance)
+    states, static = allocate_states(4, 5, 7), static_features(instance)
     assert states.pair_features.shape == (4, 5, group_size("pair"))
     assert states.state_features.shape == (4, group_size("state"))
     assert static.task.shape == (7, group_size("task"))
@@ -62,7 +64,7 @@ def test_the_context_is_computed_once_and_dies_with_its_instance() -> None:
 
 def encoded(state: State) -> EncodedStates:
     instance = state.instance
-    states = allocate_states(1, instance.comp.size)
+    states = allocate_states(1, instance.comp.size, instance.n_tasks)
     context, workspace = encoding_context(instance), allocate_workspace(*instance.shape)
     encode_state(context, workspace, state.arrays, states, 0, 0.0, True, True)
     return states
@@ -150,6 +152,11 @@ def check(state: State, partial: references.Partial) -> None:
         "log_p": math.log(p),
     }
     agree("state", states.state_features[0], values)
+    names, ready = names_of("status"), partial.ready_tasks()
+    assert [names[column] for column in states.status[0]] == [
+        "completed" if t in partial.placed else "ready" if t in ready else "uncompleted"
+        for t in range(n)
+    ]
 
 
 def agree(group: Group, row: np.ndarray, expected: dict[str, float]) -> None:
