@@ -22,7 +22,7 @@ from helpers import ROOT
 from helpers.strategies import instances, released, sharing_instances
 
 ARCHIVE = ROOT / "docs" / "records"
-COMPLETE = ("dagbench", "heldout", "paper", "resources", "structured", "workflows")
+COMPLETE = ("dagbench", "heldout", "paper", "resources", "structured", "test", "workflows")
 """Suites of which every instance is on record."""
 DAY = "2026-11-28"
 
