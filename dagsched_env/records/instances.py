@@ -41,7 +41,8 @@ class InstanceFinder:
         """The instance of an entry of the set ``name``; None where there is none of that name.
 
         Of several files that may be meant it is the one with the fingerprint, if there is one.
-        Others of that name may be of formats that are not read.
+        Others of that name may be of formats that are not read. Where a set has one graph on
+        several numbers of machines, as in ``4p_rand0000``, the file may lack the number.
         """
         if name in suites.SUITES:
             if name not in self._suites:
@@ -79,8 +80,7 @@ def names_of(path: Path) -> Iterator[str]:
     """Names that the instance in a file may have in its set.
 
     The name of the file, and where other folders have files of that name, too, that of its folder
-    with it: ``la01_edata`` for ``edata/la01.txt``. Where a set has a graph on several numbers of
-    machines, ``4p_`` stands before the name, unless that of the file has it.
+    with it: ``la01_edata`` for ``edata/la01.txt``.
     """
     yield path.stem
     yield f"{path.stem}_{path.parent.name}"

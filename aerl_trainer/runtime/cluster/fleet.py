@@ -227,26 +227,32 @@ class Fleet:
         member.ready = True
 
     def _dispatch(self) -> None:
-        """Give each queued task to the member with the most room for it."""
+        """Give each queued task to the member with the most room for it.
+
+        While a suspect waits for a member that has nothing else to do, nobody gets anything.
+        """
         for method, queue in self._queues.items():
-            if not queue:
-                continue
-            rooms = {
-                name: self._room_left(member, method)
-                for name, member in self._members.items()
-                if member.ready
-            }
-            while queue and rooms and rooms[name := max(rooms, key=rooms.__getitem__)] > 0:
-                task = queue[0]
-                if task.suspect and self._members[name].tasks:
-                    idle = [each for each in rooms if not self._members[each].tasks]
-                    if not idle:
-                        break
-                    name = idle[0]
-                queue.popleft()
-                if not task.future.cancelled():
-                    self._give(name, self._members[name], task)
-                    rooms[name] = self._room_left(self._members[name], method)
+            while queue and queue[0].suspect:
+                rooms = self._rooms(method)
+                idle = [n for n, room in rooms.items() if room > 0 and not self._members[n].tasks]
+                if not idle:
+                    return
+                self._give(idle[0], queue.popleft())
+        for method, queue in self._queues.items():
+            rooms = self._rooms(method) if queue else {}
+            while rooms and queue and not queue[0].suspect:
+                name = max(rooms, key=rooms.__getitem__)
+                if rooms[name] <= 0:
+                    break
+                rooms[name] -= self._give(name, queue.popleft())
+
+    def _rooms(self, method: str) -> dict[str, int]:
+        """How many more tasks of a method each member takes."""
+        return {
+            name: self._room_left(member, method)
+            for name, member in self._members.items()
+            if member.ready
+        }
 
     def _room_left(self, member: _Member, method: str) -> int:
         if any(task.suspect for task in member.tasks.values()):
@@ -254,8 +260,11 @@ class Fleet:
         working = sum(task.method == method for task in member.tasks.values())
         return self._room[method](member.cores) - working
 
-    def _give(self, name: str, member: _Member, task: _Task) -> None:
-        attempt = next(self._attempts)
+    def _give(self, name: str, task: _Task) -> bool:
+        """Have a member do a task, unless nobody wants it any more; whether it does."""
+        if task.future.cancelled():
+            return False
+        member, attempt = self._members[name], next(self._attempts)
         member.tasks[attempt] = task
 
         def done(_: str, __: _Member, answer: "Future[Any]") -> None:
@@ -270,6 +279,7 @@ class Fleet:
                     task.future.set_exception(error)
 
         self._call(name, member, task.method, task.arguments, done)
+        return True
 
     def _call(
         self,

@@ -211,6 +211,32 @@ def test_a_task_that_kills_whoever_has_it_ends_alone(
     assert fleet.error is None
 
 
+def test_a_suspect_gets_its_turn_while_others_keep_coming(
+    fleets: list[Fleet], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of another method, so that no member would ever have nothing to do."""
+    monkeypatch.setattr(fleet_module, "LONGEST_PAUSE_S", 0.02)
+    site = Site("a", answers=False)
+    fleet = Fleet(site, {"others": lambda cores: cores, "work": lambda cores: cores}, stall_s=60.0)
+    fleets.append(fleet)
+    losses, task = 0, fleet.submit("work", 0)
+    others = [fleet.submit("others", i) for i in range(6)]
+    end = time.monotonic() + 20.0
+    while not task.done() and time.monotonic() < end:
+        for machine in list(site.machines.values()):
+            if losses < 3 and any(method == "work" for method, _, _ in machine.calls):
+                losses += 1
+                machine.die()
+            elif machine.calls:  # one of them, so that there is always another
+                with machine.lock:
+                    _, arguments, future = machine.calls.pop(0)
+                future.set_result(arguments)
+                others.append(fleet.submit("others", len(others)))
+        time.sleep(0.002)
+    assert (losses, task.done()) == (3, True)
+    assert task.result(0) == (0,)
+
+
 def test_members_that_only_die_end_the_fleet(
     fleets: list[Fleet], monkeypatch: pytest.MonkeyPatch
 ) -> None:
