@@ -88,6 +88,7 @@ def solved(case: Case, instance: Instance, options: Options) -> records.Entry:
         seconds=result.elapsed_s,
         commit=options["commit"],
         machines=case.machines,
+        published=case.known,
     )
 
 

@@ -33,7 +33,7 @@ class Case(NamedTuple):
     since: str = ""
     """Day from which on it is known, if it is said."""
     bound: float = 0.0
-    """A lower bound that was proved here before (time)."""
+    """A lower bound that others have proved, or that was proved here before (time)."""
     machines: int | None = None
     """As of ``records.Entry``."""
 
@@ -126,7 +126,8 @@ def of_stg(folder: Path) -> Iterator[Case]:
             file, machines, *bounds = line.split(",")
             graph = folder / file
             name = f"{machines}p_{graph.stem}_{graph.parent.name}"
-            yield on_machines(name, graph, "stg", int(machines), float(bounds[-1]))
+            case = on_machines(name, graph, "stg", int(machines), float(bounds[-1]))
+            yield case._replace(bound=float(bounds[0]))
 
 
 def of_auckland(folder: Path) -> Iterator[Case]:
@@ -168,7 +169,7 @@ def from_file(name: str, path: Path, format: str, record: dict | None) -> Case:
         return Case(name, make, None)
     best = record["upper_bound"]
     since = [found["date"] for found in record["ub_data"] if found["value"] == best]
-    return Case(name, make, float(best), min(since, default=""))
+    return Case(name, make, float(best), min(since, default=""), float(record["lower_bound"]))
 
 
 def best_known(path: Path) -> dict[str, dict]:

@@ -42,6 +42,8 @@ class Entry:
     """``[n]`` processor of each task."""
     machines: int | None = None
     """Number of processors, of speed 1 and bandwidth 1, if the file of the instance names none."""
+    published: float | None = None
+    """The best makespan that the source of the set states (time); it may be shorter. None: none."""
 
     @property
     def gap(self) -> float:
@@ -65,6 +67,7 @@ def make_entry(
     seconds: float | None = None,
     commit: str | None = None,
     machines: int | None = None,
+    published: float | None = None,
 ) -> Entry:
     """The entry of a schedule.
 
@@ -78,6 +81,7 @@ def make_entry(
         seconds: wall time that the solver had (s).
         commit: of the code that found it, as ``Entry`` has it.
         machines: as ``Entry`` has it.
+        published: as ``Entry`` has it (time).
 
     Raises:
         InvalidScheduleError: the schedule breaks a rule, or is below the lower bound.
@@ -113,6 +117,7 @@ def make_entry(
         order=order,
         processor=processor,
         machines=machines,
+        published=published,
     )
 
 
@@ -124,6 +129,8 @@ def is_shorter(makespan: float, other: float) -> bool:
 def better_of(known: Entry, new: Entry) -> Entry:
     """The entry of the shorter schedule, the older one of two alike, with the higher bound.
 
+    What is published is what the new one says, if it says anything.
+
     Raises:
         InvalidScheduleError: the bound of one is above the makespan of the other.
     """
@@ -134,7 +141,8 @@ def better_of(known: Entry, new: Entry) -> Entry:
             f"{best.name}: a schedule ends at {best.makespan}, but a lower bound says that none "
             f"ends before {bound}: one who proved the bound was wrong"
         )
-    return replace(best, lower_bound=min(bound, best.makespan))
+    published = known.published if new.published is None else new.published
+    return replace(best, lower_bound=min(bound, best.makespan), published=published)
 
 
 def wrong_with(entry: Entry, instance: Instance) -> str | None:

@@ -20,7 +20,7 @@ __all__ = ["RecordSet", "read_folder", "read_set", "write_set"]
 FORMAT, VERSION = "dagsched-records", 1
 SUFFIX = ".json"
 LISTS = ("order", "processor")
-OPTIONAL = ("machines",)
+OPTIONAL = ("machines", "published")
 """Keys that are there only where they say something."""
 LARGEST_INDEX = 2**31 - 1
 
@@ -127,6 +127,7 @@ def _entry(record: dict[str, Any], where: str) -> Entry:
         order=_indices(record, "order", where),
         processor=_indices(record, "processor", where),
         machines=_machines(record, where),
+        published=get_amount(record, "published", where) if "published" in record else None,
     )
 
 

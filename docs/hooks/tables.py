@@ -45,7 +45,7 @@ RANGES = {
 }
 
 ARCHIVE = Path(__file__).parents[1] / "records"
-RECORD_HEAD = ("instance", "tasks", "makespan", "lower bound", "gap %", "shorter, without schedule")
+RECORD_HEAD = ("instance", "tasks", "makespan", "published", "lower bound", "gap %")
 RECORD_HEAD += ("solver", "seconds", "date")
 
 COMMON = ("instance", "insertion")
@@ -205,27 +205,24 @@ def _record_section(found: records.RecordSet) -> str:
     entries = list(found.entries.values())
     optimal = sum(entry.optimal for entry in entries)
     gap = sum(entry.gap for entry in entries) / max(len(entries), 1)
-    known = suites.reference(found.name) if found.name in suites.SUITES else {}
-    rows = (_record_row(entry, known.get(entry.name)) for entry in entries)
     return "\n\n".join(
         [
             f"### {code(found.name)}",
             f"{len(entries)} instances, {optimal} of them optimal; mean gap {gap:.2%}. From: "
             f"{found.source}. File: [{found.name}.json](../records/{found.name}.json).",
-            "\n".join(sortable_table(RECORD_HEAD, rows)),
+            "\n".join(sortable_table(RECORD_HEAD, map(_record_row, entries))),
         ]
     )
 
 
-def _record_row(entry: records.Entry, known: suites.Reference | None) -> list[Cell | str]:
-    shorter = known is not None and records.is_shorter(known.makespan, entry.makespan)
+def _record_row(entry: records.Entry) -> list[Cell | str]:
     return [
         entry.name,
         _number(len(entry.order)),
         _number(entry.makespan),
+        "-" if entry.published is None else _number(entry.published),
         _number(entry.lower_bound),
         Cell(f"{100 * entry.gap:.2f}", 100 * entry.gap),
-        _number(known.makespan) if known is not None and shorter else "-",
         entry.solver,
         "-" if entry.seconds is None else Cell(f"{entry.seconds:.3g}", entry.seconds),
         entry.date,

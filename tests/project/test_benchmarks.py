@@ -323,6 +323,7 @@ def test_public_sets_are_solved_once_and_what_is_found_is_on_record(
     assert table.splitlines()[1].split()[:6] == ["paper", "3", "3", "0.00%", "3", "(0)"]
     (verdict,) = records.verify_folder(tmp_path / "records")
     assert (verdict.wrong, set(verdict.records.entries)) == ({}, {"Hsu", "Kang1", "Kuan"})
+    assert verdict.records.entries["Hsu"].published == 80
     kept = (tmp_path / "records" / "paper.json").read_text()
     monkeypatch.setattr(importlib.import_module("public"), "solve", None)  # nobody calls it
     again = public(printed_here, tmp_path, "--set", "paper", "--only", "[HK]*")
@@ -337,7 +338,7 @@ def test_public_sets_of_a_checkout(printed_here, tmp_path):
     (parts / "solutions").mkdir()
     shop = (ROOT / "tests" / "data" / "formats" / "ft06.txt").read_text()
     (parts / "instances" / "text" / "Somebody" / "ft06.txt").write_text(shop)
-    best = {"instance": "ft06", "family": "ft", "upper_bound": 54}
+    best = {"instance": "ft06", "family": "ft", "upper_bound": 54, "lower_bound": 52}
     best["ub_data"] = [{"value": 54, "date": "2026-06-01"}, {"value": 57, "date": "2020-01-01"}]
     (parts / "solutions" / "bks.json").write_text(json.dumps([best]))
     printed = public(printed_here, tmp_path, "--set", "ft", "--folder", str(tmp_path))
@@ -348,7 +349,8 @@ def test_public_sets_of_a_checkout(printed_here, tmp_path):
     assert row.split()[4:6] == ["0", "(0)"]
     (verdict,) = records.verify_folder(tmp_path / "records", parts)
     assert verdict.wrong == {}
-    assert verdict.records.entries["ft06"].makespan == makespan
+    entry = verdict.records.entries["ft06"]
+    assert (entry.makespan, entry.published) == (makespan, 54)
 
     few = [str(tmp_path), "--sets", "ft", "--seconds", "0.3", "--journal", str(tmp_path / "met")]
     few += ["--solvers", "solve", "cp_sat", "job_shop_lib"]
@@ -369,16 +371,16 @@ def test_flexible_job_shops_of_one_file_name_are_told_apart(script, tmp_path):
         file.write_text("1 1\n1 1 1 5\n")
     (parts / "solutions").mkdir()
     best = [
-        {"instance": name, "upper_bound": i, "ub_data": []}
+        {"instance": name, "upper_bound": i, "lower_bound": 1, "ub_data": []}
         for i, name in enumerate(names.values(), 1)
     ]
     (parts / "solutions" / "bks.json").write_text(json.dumps(best))
     found = script("public_sets").public_set("fjsp", tmp_path)
-    assert {case.name: case.known for case in found.cases} == {
-        "la01_edata": 1.0,
-        "la01_vdata": 2.0,
-        "mk01": 3.0,
-        "01a": 4.0,
+    assert {case.name: (case.known, case.bound) for case in found.cases} == {
+        "la01_edata": (1.0, 1.0),
+        "la01_vdata": (2.0, 1.0),
+        "mk01": (3.0, 1.0),
+        "01a": (4.0, 1.0),
     }
     with pytest.raises(ValueError, match="has no instances of ta: name a checkout of https"):
         script("public_sets").public_set("ta", tmp_path)
