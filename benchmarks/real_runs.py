@@ -316,7 +316,7 @@ def on_dask(part: str, place: Path, arguments: argparse.Namespace) -> None:
     from distributed import Client, LocalCluster
 
     cluster = LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+        n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", host="127.0.0.1"
     )
     with cluster, Client(cluster) as client:
         if part == "array":

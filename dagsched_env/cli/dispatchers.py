@@ -168,6 +168,7 @@ def _solve(budget_s: float, left: Instance, previous: Schedule | None) -> Schedu
     return solve(left, budget_s=budget_s, start=previous).schedule
 
 
-def _clairvoyant(budget_s: float, world: World) -> Dispatcher:
+def _clairvoyant(time_limit: float, world: World) -> Dispatcher:
+    """It plans once, for as long as plans that are made anew after each task take in all."""
     known = world.clairvoyant()
-    return PlanOrder(known, solve(known, budget_s=budget_s).schedule)
+    return PlanOrder(known, solve(known, budget_s=time_limit * known.n_tasks).schedule)

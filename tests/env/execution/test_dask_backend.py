@@ -19,7 +19,7 @@ distributed = pytest.importorskip("distributed")
 @pytest.fixture(scope="module")
 def client():
     cluster = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=2, processes=False, dashboard_address=None
+        n_workers=2, threads_per_worker=2, processes=False, dashboard_address="127.0.0.1:0"
     )
     with cluster, distributed.Client(cluster) as client:
         yield client

@@ -32,7 +32,7 @@ def graph_of_commands(log):
 @pytest.fixture(scope="module")
 def cluster():
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None
+        n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0"
     ) as cluster:
         yield cluster
 

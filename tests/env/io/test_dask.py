@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::Warning")  # of dask and its ev
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
-    options = {"processes": False, "dashboard_address": None}
+    options = {"processes": False, "dashboard_address": "127.0.0.1:0"}
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=2, **options) as cluster,
         distributed.Client(cluster) as client,

@@ -654,10 +654,6 @@ def test_bad_files_are_named(
 # -- the rest ------------------------------------------------------------------------------------
 
 
-def test_warm_up(capsys: pytest.CaptureFixture[str]) -> None:
-    assert succeeds(capsys, "warm-up") == ""
-
-
 @pytest.mark.parametrize("command", [[], ["train"], ["evaluate"], ["solve"], ["warm-up"]])
 def test_help(capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:

@@ -458,7 +458,7 @@ import aerl_trainer, dagsched_env
 from numba.core.dispatcher import Dispatcher
 from helpers.small_runs import lockstep_config, problem
 from aerl_trainer.run.reporting import RunDirectory
-from aerl_trainer.cli.warm_up import warm_up
+from aerl_trainer.cli import main
 from aerl_trainer.tree.simulation import forget
 from aerl_trainer.solving.solver import solve
 from aerl_trainer.run.training import train
@@ -475,7 +475,7 @@ def signatures():
                     found |= {(value.py_func.__qualname__, str(s)) for s in value.signatures}
     return found
 
-warm_up()
+assert main(["warm-up"]) == 0
 before = signatures()
 instance = problem()
 with tempfile.TemporaryDirectory() as directory:
