@@ -6,10 +6,11 @@
 ``noise``: four families of graphs at three ratios of communication to computation on 4 and 16
 processors, and the suite of recorded workflows, with lognormal durations of five coefficients of
 variation. ``streams``: graphs of three families that arrive by Poisson at three loads. ``lost``:
-one machine is lost at a random time, with and without what is kept there. All dispatchers see the
-same draws. A table has the mean of the ratios to dynamic HEFT in each cell, and its standard error;
-``--png`` draws the makespan over the coefficient of variation. ``--journal`` keeps what is done,
-and goes on from there.
+one machine is lost at a random time, with and without what is kept there; a second table has the
+ratios to a schedule of one who knows all durations, the machine and the time. All dispatchers see
+the same draws. A table has the mean of the ratios to dynamic HEFT in each cell, and its standard
+error; ``--png`` draws the makespan over the coefficient of variation. ``--journal`` keeps what is
+done, and goes on from there.
 """
 
 import argparse
@@ -21,15 +22,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dagsched_env import suites
+from dagsched_env import Instance, suites
 from dagsched_env.cli.dispatchers import choose_dispatchers, schedulers_of
 from dagsched_env.cli.policies import read_policies
 from dagsched_env.cli.progress import bar
 from dagsched_env.cli.schedulers import choose
 from dagsched_env.comparison.compare import align, mean_error, mean_ratio
 from dagsched_env.comparison.runs import compare_runs
-from dagsched_env.online import Lognormal, OneLost, Poisson, Worlds
-from dagsched_env.solver import load_kernels
+from dagsched_env.online import Lognormal, OneLost, Poisson, World, Worlds
+from dagsched_env.solver import load_kernels, solve
 
 FAMILIES = ("topcuoglu?tasks=80", "cholesky?tiles=7", "fft?points=16", "layered?layers=10&width=8")
 SHORT = ("topcuoglu?tasks=20..40", "fft?points=8", "chains")
@@ -40,7 +41,7 @@ DISPATCHERS = (
 )
 LEFT_OUT = ("heft", "mct", "peft", "shortest", "replan-late:solve")
 """Not in the picture; of one graph ``shortest`` is ``heft``."""
-REFERENCE = "heft"
+REFERENCE, KNOWS_ALL = "heft", "knows all"
 GRAPHS = 15
 
 
@@ -84,6 +85,40 @@ def cells(tables: list[str]) -> Iterator[Cell]:
             yield Cell("lost", row, 0.3, "makespan", worlds)
 
 
+def known_before(world: World, time_limit: float) -> float:
+    """Makespan of a schedule of one who knows the durations, and which machine is lost when.
+
+    Seen from the end M of a schedule, a machine that is lost at T becomes available M - T before
+    its beginning; M is found by bisection. What is lost of outputs is left out, so that one who
+    forgets them may need longer.
+
+    Args:
+        world: with one machine lost at most.
+        time_limit: of each of ten searches (s).
+    """
+    known = world.clairvoyant()
+    within = solve(known, budget_s=time_limit).schedule.makespan
+    if not world.outages:
+        return within
+    ((lost, at, _),) = world.outages
+    arguments = known.arguments() | {"edges": known.edges[:, ::-1]}
+
+    def ends(available: float) -> float:
+        backwards = arguments | {"available_from": np.zeros(known.n_processors)}
+        backwards["available_from"][lost] = available
+        return solve(Instance(**backwards), budget_s=time_limit).schedule.makespan
+
+    never = known.comp.copy()
+    never[:, lost] = np.inf
+    without = Instance(**known.arguments() | {"comp": never})
+    longest = solve(without, budget_s=time_limit).schedule.makespan
+    for _ in range(8):
+        middle = (within + longest) / 2
+        end = ends(max(0.0, middle - at))
+        within, longest = (within, end) if end <= middle else (middle, longest)
+    return longest
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--cells", nargs="+", default=["noise", "streams", "lost"])
@@ -119,27 +154,43 @@ def main() -> None:
                     world = cell.worlds(np.random.default_rng([k, draw]))
                     run = compare_runs([world], missing, cell.objective)
                     values = values | {name: v[0] for name, v in run.makespans.items()}
+                    if cell.table == "lost":
+                        values[KNOWS_ALL] = known_before(world, 10 * arguments.plan_time)
                     write(arguments.journal, key, values)
                 place = found.setdefault((cell.table, cell.row, cell.cv), defaultdict(list))
-                for name in names:
-                    place[name].append(values[name])
+                for name, value in values.items():
+                    place[name].append(value)
                 progress(draw * len(everything) + k + 1, len(everything) * arguments.draws)
     for table in arguments.cells:
         print(
             f"\n{table}: mean of the ratios to {REFERENCE} (dynamic), {arguments.draws} draws each"
         )
         print(align([["cell", "cv", *names], *rows(table, found, names)]))
+    if "lost" in arguments.cells:
+        print(f"\nlost: mean of the ratios to one who {KNOWS_ALL}")
+        print(align([["cell", "cv", *names], *rows("lost", found, names, KNOWS_ALL)]))
     if arguments.png:
         draw_picture(found, names, arguments.png)
         print(f"wrote {arguments.png}")
 
 
 def rows(
-    table: str, found: dict[tuple[str, str, float], dict[str, list[float]]], names: list[str]
+    table: str,
+    found: dict[tuple[str, str, float], dict[str, list[float]]],
+    names: list[str],
+    reference: str = REFERENCE,
 ) -> Iterator[list[str]]:
+    """The rows of a table: mean ratio of each dispatcher, with its standard error.
+
+    Args:
+        table: of ``noise``, ``streams``, ``lost``.
+        found: makespans, or what else is judged, by table, row and cv; then by name.
+        names: of the dispatchers.
+        reference: what they are divided by.
+    """
     for (of, row, cv), values in sorted(found.items()):
         if of == table:
-            base = values[REFERENCE]
+            base = values[reference]
             ratios = [
                 f"{mean_ratio(values[name], base):.3f}±{mean_error(values[name], base):.3f}"
                 for name in names

@@ -22,6 +22,7 @@ from aerl_trainer.tree.alone import search_alone
 from aerl_trainer.tree.records import SearchJob
 from dagsched_env import Instance, records, suites
 from dagsched_env.generators import TopcuogluGenerator
+from dagsched_env.online import Outage, World
 from helpers import ROOT
 from helpers.small_runs import problem
 
@@ -615,3 +616,10 @@ def test_a_list_schedule_lets_later_tasks_pass(script):
     schedule = tpch.list_schedule(plan, plan.demands, 3, lambda task, _: (task, task))
     assert schedule.start.tolist() == [0.0, 4.0, 0.0, 7.0]
     schedule.validate(tpch.as_instance(plan, "four"))
+
+
+@pytest.mark.parametrize(("at", "makespan"), [(0.0, 6.0), (2.9, 6.0), (3.0, 4.0), (9.0, 4.0)])
+def test_one_who_knows_when_a_machine_is_lost_uses_it_until_then(script, at, makespan):
+    instance = Instance([[2.0, 3.0]] * 3, [], [])
+    world = World(instance, outages=[Outage(1, at, np.inf)])
+    assert script("online").known_before(world, 0.02) == pytest.approx(makespan, rel=0.01)
