@@ -1,4 +1,4 @@
-"""What a task will probably take, from measurements of it and of its kind.
+"""What a task will probably take and send, from measurements of it and of its kind.
 
 The last runs count most: a measurement loses half of its weight in ``HALF_LIFE`` runs. Medians are
 taken, so that one run on a busy machine changes little. Where measurements of a kind differ in the
@@ -36,6 +36,8 @@ class Measurement(NamedTuple):
     input_bytes: float | None
     age: int
     """Runs since then: 0 for the last one."""
+    result_bytes: float | None = None
+    """Size of what it sends to a task behind it; None = not known."""
 
 
 class Estimate(NamedTuple):
@@ -66,6 +68,7 @@ class Estimates:
             self._tasks[measurement.kind, measurement.task].append(measurement)
         self._of_kind: dict[str, tuple[Fit, int]] = {}
         self._of_tool: tuple[Fit, int] | None = None
+        self._size_of_kind: dict[str, float | None] = {}
 
     @property
     def kinds(self) -> list[str]:
@@ -98,6 +101,22 @@ class Estimates:
             self._of_tool = fitted(self._all, sizes=False), len(self._all)
         fit, count = self._of_tool
         return Estimate(fit.seconds(None), fit.spread, count, "tool")
+
+    def result_bytes(self, kind: str, task: str | None = None) -> float | None:
+        """The probable size of what a task sends to each one behind it (bytes); None = unknown.
+
+        From what the task itself has sent, else from its kind.
+
+        Args:
+            kind: of the task.
+            task: its name.
+        """
+        of_task = self._tasks.get((kind, task), []) if task is not None else []
+        if (size := middle_size(of_task)) is not None:
+            return size
+        if kind not in self._size_of_kind:
+            self._size_of_kind[kind] = middle_size(self._kinds.get(kind, []))
+        return self._size_of_kind[kind]
 
     def _fit(self, kind: str) -> "Fit":
         count = len(self._kinds[kind])
@@ -141,6 +160,15 @@ def fitted(measurements: Sequence[Measurement], *, sizes: bool) -> Fit:
         return fit
     middle = weighted_median(seconds, weights)
     return Fit(middle, 0.0, 1.0, _spread(seconds, np.full(len(seconds), middle), weights))
+
+
+def middle_size(measurements: Sequence[Measurement]) -> float | None:
+    """The median size of results, the last runs count most; None where none is known."""
+    known = [(m.result_bytes, m.age) for m in measurements if m.result_bytes is not None]
+    if not known:
+        return None
+    sizes, ages = np.array(known, dtype=np.float64).T
+    return weighted_median(sizes, 0.5 ** (ages / HALF_LIFE))
 
 
 def weighted_median(values: Floats, weights: Floats) -> float:

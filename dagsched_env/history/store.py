@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dagsched_env.history.estimates import Estimate, Estimates, Measurement
+from dagsched_env.kernels.arrays import Floats
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.platforms import Platform
 from dagsched_env.problem.run import Run
@@ -19,7 +20,8 @@ from dagsched_env.problem.workflow import CORES, MEMORY, Workflow
 
 __all__ = ["History", "default_path"]
 
-VERSION = 1
+VERSION = 2
+"""2: measurements have ``result_bytes``; a file of version 1 gets the column when it is opened."""
 PATIENCE_S = 30.0
 """How long a write waits for one of another process."""
 
@@ -39,13 +41,25 @@ CREATE TABLE measurement (
     seconds REAL NOT NULL,
     input_bytes REAL,
     cores REAL,
-    memory REAL
+    memory REAL,
+    result_bytes REAL
 );
 CREATE INDEX measurement_of_run ON measurement (run);
 CREATE INDEX measurement_of_task ON measurement (kind, task);
 CREATE INDEX run_of_tool ON run (tool);
 """
-COLUMNS = ("tool", "run", "kind", "task", "seconds", "input_bytes", "cores", "memory")
+FROM_VERSION_1 = "ALTER TABLE measurement ADD COLUMN result_bytes REAL"
+COLUMNS = (
+    "tool",
+    "run",
+    "kind",
+    "task",
+    "seconds",
+    "input_bytes",
+    "cores",
+    "memory",
+    "result_bytes",
+)
 
 
 class Row(NamedTuple):
@@ -102,7 +116,7 @@ class History:
             if not added:
                 return 0
             rows = list(_measurements(run, last + 1, self._known(database, run.tool)))
-            database.executemany("INSERT INTO measurement VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+            database.executemany("INSERT INTO measurement VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
         self._estimates.pop(run.tool, None)
         return len(rows)
 
@@ -134,14 +148,14 @@ class History:
         with self._open() as database:
             ages = _ages(database, tool)
             rows = database.execute(
-                "SELECT kind, task, seconds, input_bytes, run FROM measurement "
+                "SELECT kind, task, seconds, input_bytes, run, result_bytes FROM measurement "
                 "WHERE run IN (SELECT id FROM run WHERE tool = ?) ORDER BY run",
                 (tool,),
             )
             return Estimates(
                 [
-                    Measurement(kind, task, seconds, size, ages[run])
-                    for kind, task, seconds, size, run in rows
+                    Measurement(kind, task, seconds, size, ages[run], sent)
+                    for kind, task, seconds, size, run, sent in rows
                 ]
             )
 
@@ -217,7 +231,7 @@ class History:
     @staticmethod
     def _rows(database: sqlite3.Connection) -> Iterator[tuple[Any, ...]]:
         yield from database.execute(
-            "SELECT tool, run, kind, task, seconds, input_bytes, cores, memory "
+            f"SELECT {', '.join(COLUMNS)} "
             "FROM measurement JOIN run ON run.id = measurement.run ORDER BY tool, run"
         )
 
@@ -258,10 +272,11 @@ class History:
         if version == VERSION:
             return
         database.execute("BEGIN IMMEDIATE")
-        if database.execute("PRAGMA user_version").fetchone()[0] == 0:  # not by another meanwhile
-            for statement in filter(str.strip, SCHEMA.split(";")):
-                database.execute(statement)
-            database.execute(f"PRAGMA user_version = {VERSION}")
+        version = database.execute("PRAGMA user_version").fetchone()[0]  # of another meanwhile?
+        steps = {0: SCHEMA.split(";"), 1: [FROM_VERSION_1]}.get(version, [])
+        for statement in filter(str.strip, steps):
+            database.execute(statement)
+        database.execute(f"PRAGMA user_version = {VERSION}")
         database.execute("COMMIT")
 
 
@@ -285,7 +300,7 @@ def _measurements(
     """Rows of the tasks of a run; of those that ran earlier, only what is not known."""
     workflow = run.workflow
     cores, memory = workflow.recorded(CORES), workflow.recorded(MEMORY)
-    kinds = run.kinds
+    kinds, sent = run.kinds, _sent(workflow)
     for t in np.flatnonzero(~np.isnan(workflow.runtimes)).tolist():
         kind, task, seconds = kinds[t], workflow.tasks[t], float(workflow.runtimes[t])
         if run.ran[t] or (kind, task, seconds) not in known:
@@ -298,7 +313,16 @@ def _measurements(
                 _or_none(size),
                 _or_none(cores[t]),
                 _or_none(memory[t]),
+                _or_none(sent[t]),
             )
+
+
+def _sent(workflow: Workflow) -> Floats:
+    """``[n]`` the most that a task sends to one behind it (bytes); NaN = none is known."""
+    most = np.zeros(len(workflow.tasks))
+    if workflow.says_data:
+        np.maximum.at(most, [u for u, _ in workflow.edges], workflow.data)
+    return np.where(most > 0, most, np.nan)
 
 
 def _or_none(value: float) -> float | None:

@@ -1,5 +1,6 @@
 """Measured durations: robust estimates, and the file that two processes may write at once."""
 
+import dataclasses
 import math
 import sqlite3
 import subprocess
@@ -103,6 +104,41 @@ def test_a_run_is_kept_once(tmp_path):
     assert history.estimate("make", "cc", "t1").seconds == 4.0
     (row,) = history.table()
     assert (row.tool, row.kind, row.runs, row.tasks, row.memory) == ("make", "cc", 3, 5, None)
+
+
+OF_VERSION_1 = """
+CREATE TABLE run (
+    id INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, tool TEXT NOT NULL, name TEXT,
+    added TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
+);
+CREATE TABLE measurement (
+    run INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE, kind TEXT NOT NULL,
+    task TEXT NOT NULL, seconds REAL NOT NULL, input_bytes REAL, cores REAL, memory REAL
+);
+INSERT INTO run (id, digest, tool) VALUES (1, 'x', 'make');
+INSERT INTO measurement VALUES (1, 'cc', 't0', 4.0, 10.0, NULL, NULL);
+PRAGMA user_version = 1;
+"""
+
+
+def test_results_have_a_size_also_in_a_file_of_before(tmp_path):
+    history = History(tmp_path / "h.sqlite")
+    with sqlite3.connect(history.path) as database:
+        database.executescript(OF_VERSION_1)
+    assert history.of("make").result_bytes("cc", "t0") is None
+    assert history.estimate("make", "cc", "t0").seconds == 4.0
+    for second, amount in enumerate((100.0, 1e9, 100.0, 300.0, 300.0, 300.0)):
+        run = run_of([1.0 + second, 2.0, 3.0])
+        edges, data = ((0, 1), (0, 2), (1, 2)), np.array([1.0, amount, 0.0])
+        workflow = dataclasses.replace(run.workflow, edges=edges, data=data)
+        history.add(dataclasses.replace(run, workflow=workflow))
+    found = history.of("make")
+    assert found.result_bytes("cc", "t0") == 300.0
+    assert found.result_bytes("cc", "new") == 300.0  # by its kind
+    assert found.result_bytes("ld") is None
+    assert [row[8] for row in history.export()][:4] == [None, 100.0, None, None]
+    assert history.forget("make", "cc") == 19
+    assert history.of("make").result_bytes("cc", "t0") is None
 
 
 def test_forgetting_takes_a_kind_or_a_tool(tmp_path):
