@@ -14,7 +14,10 @@ In reading order:
 - ``worker``: what runs in another process;
 - ``processes``: jobs as processes of this machine;
 - ``remote``: what runs on the workers of a cluster;
+- ``threads``: which job of a plan follows which on a thread;
+- ``dask_reports``: what the workers of a Dask cluster tell of jobs that have ended;
 - ``dask``: jobs on the workers of a Dask cluster;
+- ``dask_order``: a plan in the order of Dask;
 - ``ray``: jobs on the nodes of a Ray cluster;
 - ``engine``: ``execute``.
 """

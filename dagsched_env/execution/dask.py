@@ -4,6 +4,8 @@ Where the process of a worker is killed, Dask runs again what ran there, three t
 functions whose results were there, because those are lost with it. That happens on the worker that
 replaces it, or on any other. A command that has ended is never run again. One that outlives its
 worker runs on beside its repetition.
+
+Of a plan that Dask has as a whole it forgets each result as soon as nothing needs it any more.
 """
 
 import functools
@@ -15,27 +17,36 @@ from typing import Any
 
 import numpy as np
 
+from dagsched_env.execution.dask_reports import Report, Reports
 from dagsched_env.execution.jobs import Job, JobGraph
 from dagsched_env.execution.processes import Done, StartAll
-from dagsched_env.execution.remote import Timed, as_function, timed
+from dagsched_env.execution.remote import as_function
+from dagsched_env.execution.threads import jobs_before
+from dagsched_env.io.dask_recorder import bandwidth_of, transfers
 from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.platforms import Platform
-from dagsched_env.problem.run import BANDWIDTH
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.problem.workflow import CORES, MEMORY
 
+LEAST_BYTES = 1e6
+"""Smaller transfers say little about the bandwidth; Dask leaves them out, too."""
 
-def machines(client: Any, bandwidth: float = BANDWIDTH) -> Platform:
+
+def machines(client: Any, bandwidth: float | None = None) -> Platform:
     """The workers of a cluster: cores and memory, by address.
 
     Args:
         client: of Dask.
-        bandwidth: between any two of them (bytes per second).
+        bandwidth: between any two of them (bytes per second). None = what the workers have measured
+            in transfers of a megabyte or more; 1 Gbit/s where there were none.
 
     Raises:
         DAGSchedError: there is no worker.
     """
     workers = _workers(client)
+    if bandwidth is None:
+        bandwidth = bandwidth_of(transfers(client, LEAST_BYTES))
     return Platform(
         [1.0] * len(workers),
         bandwidth,
@@ -110,9 +121,15 @@ class Workers:
                 f"the instance has {instance.n_processors} machines, the cluster "
                 f"{len(self._address)} workers: take execution.dask.machines(client)"
             )
-        self._ended: queue.Queue[int] = queue.Queue()
+        self._instance = instance
+        self._ended: queue.Queue[Callable[[], list[Done]]] = queue.Queue()
+        self._reports = Reports(client, self._hear)
+        self._report: dict[int, Report] = {}
         self._futures: dict[int, Any] = {}
         self._commands: set[int] = set()
+        self._jobs: Sequence[Job] = ()
+        self._whole: set[int] = set()
+        """Jobs of a plan that Dask has as a whole, of which ``wait`` has not told."""
         self._worker: dict[int, str] = {}
         self._ahead = {address: _ahead(client, address) for address in self._address}
 
@@ -135,32 +152,59 @@ class Workers:
         return self.start_all if taken else None
 
     def start(self, task: int, job: Job, inputs: Sequence[Any], machine: int) -> None:
-        """As of ``Backend``; ``inputs`` are futures, those of commands are what they return."""
-        self._submit(task, job, inputs, machine)
+        """As of ``Backend``; ``inputs`` are futures, of commands None."""
+        self._worker[task] = self._address[machine]
+        if not callable(job.action):
+            self._commands.add(task)
+        self._futures[task] = future = self._client.submit(
+            self._reports.reporting(as_function(job), task, len(inputs)),
+            *inputs,
+            key=f"{self._key(job)}-{time.monotonic_ns()}",
+            workers=[self._worker[task]],
+            allow_other_workers=self._worker[task] in self._lost,
+            pure=False,
+        )
+        self._tell(future, functools.partial(self._done, task))
 
-    def start_all(
-        self, graph: JobGraph, order: list[int], machine: list[int], retries: int
-    ) -> None:
+    def start_all(self, graph: JobGraph, plan: Schedule, order: list[int], retries: int) -> None:
         """Hand over all jobs at once: Dask starts each when it is ready, by its place in the order.
 
         A worker runs as many at once as it has threads, and waits for no message between two.
 
         Args:
             graph: the jobs.
-            order: all of them, each behind those that it waits for.
-            machine: of each job.
+            plan: where they run.
+            order: all of them by their planned start, each behind those that it waits for.
             retries: how often a job that failed is begun anew.
         """
-        last: dict[int, int] = {}
-        for place, task in enumerate(order):
-            job, worker = graph.jobs[task], machine[task]
-            inputs = [self._futures[graph.index[name]] for name in job.after]
-            behind = []
-            if self._threads[worker] == 1:
-                # Else a worker would not wait for the next one, and begin a long one before it.
-                behind = [self._futures[last[worker]]] if worker in last else []
-                last[worker] = task
-            self._submit(task, job, inputs, worker, -place, retries, behind)
+        from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
+
+        before = jobs_before(self._instance, plan, order, self._threads)
+        keys = [self._key(job) for job in graph.jobs]
+        tasks: dict[str, Any] = {}
+        for t, job in enumerate(graph.jobs):
+            self._worker[t] = self._address[plan.processor[t]]
+            inputs = [keys[graph.index[name]] for name in job.after]
+            call = self._reports.reporting(as_function(job), t, len(inputs))
+            tasks[keys[t]] = (call, *inputs, *(keys[u] for u in before[t]))
+        place = {keys[t]: -k for k, t in enumerate(order)}
+        workers = {key: [self._worker[t]] for t, key in enumerate(keys)}
+        said = {
+            "workers": workers.get,
+            "priority": place.get,
+            "retries": dict.fromkeys(keys, retries).get,
+        }
+        last = sorted(set(range(len(keys))).difference(u for u, _ in graph.edges))
+        self._jobs, self._whole = graph.jobs, set(range(len(keys)))
+        futures = self._client.get(
+            HighLevelGraph({"plan": MaterializedLayer(tasks, annotations=said)}, {"plan": set()}),
+            [keys[t] for t in last],
+            sync=False,
+        )
+        self._futures = dict(zip(last, futures, strict=True))
+        unfinished = set(last)
+        for t, future in self._futures.items():
+            self._tell(future, functools.partial(self._settled, t, future, unfinished))
 
     def wait(self, timeout_s: float | None) -> list[Done]:
         """As of ``Backend``."""
@@ -176,27 +220,15 @@ class Workers:
                 self._look_for_lost()
         while not self._ended.empty():
             ended.append(self._ended.get_nowait())
-        return [self._done(task) for task in ended if task in self._futures]
+        return [done for look in ended for done in look()]
 
     def value(self, result: Any) -> Any:
         """As of ``Backend``."""
-        return (result if isinstance(result, Timed) else result.result()).value
+        return None if result is None else result.result()
 
     def measured(self, done: list[Done]) -> list[Done]:
-        """As of ``Backend``: the workers have the times, with the results."""
-        spans = self._client.gather(
-            [
-                _span(each.result)
-                if isinstance(each.result, Timed)
-                else self._client.submit(_span, each.result, pure=False)
-                for each in done
-            ]
-        )
-        ahead = [self._ahead[self._worker[each.task]] for each in done]
-        return [
-            each._replace(start=start - a, finish=finish - a)
-            for each, (start, finish), a in zip(done, spans, ahead, strict=True)
-        ]
+        """As of ``Backend``: the workers have told it."""
+        return [self._as_reported(each) for each in done]
 
     def cancel(self, task: int) -> None:
         """As of ``Backend``. Dask cannot end a function that runs: it is no longer waited for."""
@@ -206,34 +238,18 @@ class Workers:
         """As of ``Backend``."""
         for task in list(self._futures):
             self.cancel(task)
+        self._reports.close()
 
-    def _submit(
-        self,
-        task: int,
-        job: Job,
-        inputs: Sequence[Any],
-        machine: int,
-        priority: int = 0,
-        retries: int = 0,
-        behind: Sequence[Any] = (),
-    ) -> None:
-        self._worker[task] = self._address[machine]
-        if not callable(job.action):
-            self._commands.add(task)
-        self._futures[task] = future = self._client.submit(
-            _timed,
-            as_function(job),
-            len(inputs),
-            *inputs,
-            *behind,
-            key=f"{job.name}-{time.monotonic_ns()}",
-            workers=[self._worker[task]],
-            allow_other_workers=self._worker[task] in self._lost,
-            pure=False,
-            priority=priority,
-            retries=retries,
-        )
-        future.add_done_callback(lambda _: self._ended.put(task))
+    def _hear(self, task: int, report: Report) -> None:
+        self._report[task] = report
+        if self._whole:
+            self._ended.put(functools.partial(self._told, task))
+
+    def _tell(self, future: Any, look: Callable[[], list[Done]]) -> None:
+        future.add_done_callback(lambda _: self._ended.put(look))
+
+    def _key(self, job: Job) -> str:
+        return f"{job.name}-{self._reports.run}"
 
     def _look_for_lost(self) -> None:
         """Let other workers do what is planned on one that is there no more.
@@ -256,15 +272,46 @@ class Workers:
                 self._ahead[address] = _ahead(self._client, address)
         self._client.run_on_scheduler(_let_go, sorted(lost))
 
-    def _done(self, task: int) -> Done:
-        future = self._futures.pop(task)
+    def _done(self, task: int) -> list[Done]:
+        """The end of a job that was submitted alone."""
+        if task not in self._futures:  # cancelled meanwhile
+            return []
+        future, now = self._futures.pop(task), time.monotonic()
         if future.status != "finished":
-            now = time.monotonic()
-            error = future.exception() if future.status == "error" else "it was cancelled"
-            return Done(task, now, now, None, str(error) or type(error).__name__)
-        now = time.monotonic()
+            return [Done(task, now, now, None, _why(future))]
         # Dask would run a command again, if its worker were lost with what it has returned.
-        return Done(task, now, now, future.result() if task in self._commands else future, None)
+        return [Done(task, now, now, None if task in self._commands else future, None)]
+
+    def _told(self, task: int) -> list[Done]:
+        """A job of a whole plan has returned, by its report."""
+        if task not in self._whole:  # it has run again, because its result was lost
+            return []
+        self._whole.remove(task)
+        now = time.monotonic()
+        return [Done(task, now, now, self._futures.pop(task, None), None)]
+
+    def _settled(self, task: int, future: Any, unfinished: set[int]) -> list[Done]:
+        """One of the last jobs of a whole plan is there, or never will be."""
+        if future.status == "finished":
+            unfinished.discard(task)
+            # Where no report is lost, all have been told before.
+            return [] if unfinished else [d for t in sorted(self._whole) for d in self._told(t)]
+        blamed = self._client.run_on_scheduler(_blamed, future.key)
+        by_key = {self._key(job): t for t, job in enumerate(self._jobs)}
+        now = time.monotonic()
+        return [Done(by_key.get(blamed, task), now, now, None, _why(future))]
+
+    def _as_reported(self, done: Done) -> Done:
+        report = self._report.get(done.task)
+        if report is None:
+            return done
+        finish = done.finish
+        if report.worker not in self._ahead and report.worker in _there(self._client):
+            self._ahead[report.worker] = _ahead(self._client, report.worker)
+        if report.worker in self._ahead:  # else it came and went unseen
+            finish = report.finish - self._ahead[report.worker]
+        start = finish - (report.finish - report.start)
+        return done._replace(start=start, finish=finish, result_bytes=report.result_bytes)
 
 
 def _workers(client: Any) -> dict[str, Any]:
@@ -308,10 +355,12 @@ def _let_go(workers: list[str], dask_scheduler: Any) -> None:
     dask_scheduler.transitions(released, f"dagsched-lost-{time.monotonic()}")
 
 
-def _timed(action: Callable[..., Any], count: int, *inputs: Timed) -> Timed:
-    """The first ``count`` inputs are those of the job; the others only had to come before."""
-    return timed(action, *inputs[:count])
+def _blamed(key: str, dask_scheduler: Any) -> str | None:
+    """On the scheduler: the task because of which this one failed."""
+    task = dask_scheduler.tasks.get(key)
+    return getattr(getattr(task, "exception_blame", None), "key", None)
 
 
-def _span(done: Timed) -> tuple[float, float]:
-    return done.start, done.finish
+def _why(future: Any) -> str:
+    error = future.exception() if future.status == "error" else "it was cancelled"
+    return str(error) or type(error).__name__

@@ -30,7 +30,7 @@ class Execution:
     """What has been done."""
 
     run: Run
-    """Measured: tasks, times, machines."""
+    """Measured: tasks, times, machines, and the sizes of results as data on the edges."""
     results: dict[str, Any]
     """What the jobs have returned that no other waits for, by name; None of a command."""
 
@@ -153,9 +153,8 @@ class _Engine:
     def run_at_once(self, plan: Schedule, start_all: StartAll) -> Execution:
         """A plan of which the backend keeps the order by itself."""
         order = execution_order(self._instance, plan).tolist()
-        machine = plan.processor.tolist()
-        self._machine = dict(enumerate(machine))
-        start_all(self._graph, order, machine, self._retries)
+        self._machine = dict(enumerate(plan.processor.tolist()))
+        start_all(self._graph, plan, order, self._retries)
         while len(self._done) < len(order):
             for done in self._backend.wait(None):
                 if done.error is None:
@@ -227,17 +226,26 @@ class _Engine:
         machine = np.full(n, -1, dtype=np.int64)
         workflow = self._graph.workflow()
         runtimes, demands = np.full(n, np.nan), np.array(workflow.demands)
+        result_bytes: list[float | None] = [None] * n
         for done in self._backend.measured(list(self._done.values())):
             t = done.task
             start[t], finish[t] = done.start - self._began, done.finish - self._began
             machine[t], runtimes[t] = self._machine[t], done.finish - done.start
+            if callable(self._graph.jobs[t].action):  # what a command makes is in files
+                result_bytes[t] = done.result_bytes
             if done.memory is not None:
                 demands[t, workflow.resource_names.index(MEMORY)] = done.memory
         again = int((self._attempts > 0).sum())
         sizes = [job.input_bytes for job in self._graph.jobs]
         return Run(
             TOOL,
-            dataclasses.replace(workflow, runtimes=runtimes, demands=demands, assumptions=()),
+            dataclasses.replace(
+                workflow,
+                runtimes=runtimes,
+                data=self._graph.data(result_bytes),
+                demands=demands,
+                assumptions=(),
+            ),
             start,
             finish,
             machine,

@@ -9,6 +9,7 @@ import numpy as np
 
 from dagsched_env.history import History
 from dagsched_env.io import Equips
+from dagsched_env.kernels.arrays import Floats
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.workflow import CORES, MEMORY, Workflow
@@ -34,7 +35,8 @@ class Job:
         cores: that it uses.
         memory: that it uses (bytes); None = not known.
         resources: what it uses of others, by name.
-        data: bytes that a job receives from each one in ``after``, by name; others send nothing.
+        data: bytes that a job receives from each one in ``after``, by name; others send what the
+            history knows of the size of their results, or nothing.
         input_bytes: size of all that it reads; None = not known.
         timeout_s: it is ended after so many seconds, which is a failure; None = never.
 
@@ -101,10 +103,10 @@ class JobGraph:
             raise DAGSchedError(f"jobs wait for each other: {' → '.join([*ring, ring[0]])}")
 
     def workflow(self, history: History | None = None) -> Workflow:
-        """The tasks, with what they will probably take.
+        """The tasks, with what they will probably take and send.
 
         What the history knows of a job or its kind counts first, then ``seconds``, then what other
-        kinds took, then one second.
+        kinds took, then one second. Of data, what the job says counts first, then the history.
 
         Args:
             history: of earlier runs.
@@ -116,7 +118,7 @@ class JobGraph:
             tuple(self.index),
             np.array(seconds),
             tuple(self.edges),
-            np.array([self._data(u, v) for u, v in self.edges], dtype=np.float64),
+            self.data(self._result_bytes(history)),
             name=self.name,
             kinds=tuple(job.kind or job.name for job in self.jobs),
             says_units=True,
@@ -134,6 +136,21 @@ class JobGraph:
         """
         return machines.equip(self.workflow(history))
 
+    def data(self, result_bytes: Sequence[float | None]) -> Floats:
+        """``[m]`` bytes on each edge: what its job says, else the whole result that is sent.
+
+        Args:
+            result_bytes: ``[n]`` size of what each job returns; None = not known, taken as 0.
+        """
+        said = [self.jobs[v].data.get(self.jobs[u].name, result_bytes[u]) for u, v in self.edges]
+        return np.array([amount or 0.0 for amount in said], dtype=np.float64)
+
+    def _result_bytes(self, history: History | None) -> list[float | None]:
+        if history is None:
+            return [None] * len(self.jobs)
+        known = history.of(TOOL)
+        return [known.result_bytes(job.kind or job.name, job.name) for job in self.jobs]
+
     def _seconds(self, history: History | None) -> tuple[list[float], int]:
         found, assumed = list[float](), 0
         known = history.of(TOOL) if history is not None else None
@@ -149,9 +166,6 @@ class JobGraph:
                 assumed += 1
                 found.append(UNKNOWN_S)
         return found, assumed
-
-    def _data(self, u: int, v: int) -> float:
-        return float(self.jobs[v].data.get(self.jobs[u].name, 0.0))
 
 
 def _use(job: Job, resource: str) -> float:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Protocol
 from dagsched_env.execution.jobs import Job, JobGraph
 from dagsched_env.execution.worker import serve
 from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 
 GRACE_S = 2.0
 """A job that is to end has so long to do so by itself."""
@@ -37,14 +38,14 @@ class Done(NamedTuple):
     """Why it failed; None = it did not."""
     memory: float | None = None
     """The most that it used (bytes), where that is known."""
+    result_bytes: float | None = None
+    """Size of what it returned, where that is known; there after ``Backend.measured``."""
 
 
 class StartAll(Protocol):
     """Hands over all jobs of a plan at once; ``Backend.wait`` tells when each has ended."""
 
-    def __call__(
-        self, graph: JobGraph, order: list[int], machine: list[int], retries: int
-    ) -> None: ...
+    def __call__(self, graph: JobGraph, plan: Schedule, order: list[int], retries: int) -> None: ...
 
 
 class Backend(Protocol):
@@ -67,7 +68,8 @@ class Backend(Protocol):
         ...
 
     def measured(self, done: list[Done]) -> list[Done]:
-        """The same, with the times of start and finish as they were measured where they ran."""
+        """The same, with times of start and finish as they were measured where they ran, and the
+        sizes of results."""
         ...
 
     def cancel(self, task: int) -> None:
@@ -154,13 +156,15 @@ class Processes:
         """What a function has returned; where its process has died, that."""
         worker = self._calls.pop(task)
         try:
-            start, finish, result, error = worker.pipe.recv()
+            answer = worker.pipe.recv_bytes()
+            start, finish, result, error = pickle.loads(answer)  # noqa: S301 - as ``recv`` does
         except (EOFError, OSError):
             now = time.monotonic()
             code = worker.leave()
             return Done(task, worker.since, now, None, f"its process has ended with code {code}")
         self._idle.append(worker)
-        return Done(task, start, finish, result, error)
+        size = None if result is None else float(len(answer))
+        return Done(task, start, finish, result, error, result_bytes=size)
 
 
 class _Command:

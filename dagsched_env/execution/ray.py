@@ -82,8 +82,14 @@ class Nodes:
         return self._ray.get(result).value
 
     def measured(self, done: list[Done]) -> list[Done]:
-        """As of ``Backend``."""
-        return done
+        """As of ``Backend``. Ray knows the sizes, as long as the results are there."""
+        there = self._ray.experimental.get_object_locations(
+            [each.result for each in done if each.error is None]
+        )
+        return [
+            each._replace(result_bytes=(there.get(each.result) or {}).get("object_size") or None)
+            for each in done
+        ]
 
     def cancel(self, task: int) -> None:
         """As of ``Backend``."""

@@ -76,20 +76,33 @@ def recorded(client: "Client") -> Iterator[Recorder]:
         recorder._seen = seen = client.run_on_scheduler(  # type: ignore[no-untyped-call]
             lambda dask_scheduler: dask_scheduler.plugins[name].record()
         )
-        logs = client.run(
-            lambda dask_worker: [
-                (entry["start"], entry["total"], entry["stop"] - entry["start"])
-                for entry in dask_worker.transfer_incoming_log
-            ]
-        )
-        recorder._transfers = [
-            (total, seconds)
-            for log in logs.values()
-            for start, total, seconds in log
-            if start >= seen["began"] and total >= LEAST_BYTES and seconds > 0
-        ]
+        recorder._transfers = transfers(client, LEAST_BYTES, seen["began"])
     finally:
         client.unregister_scheduler_plugin(name)
+
+
+def transfers(
+    client: "Client", least_bytes: float, since: float = 0.0
+) -> list[tuple[float, float]]:
+    """Bytes and seconds of transfers between workers, as far as these remember them.
+
+    Args:
+        client: of a distributed cluster.
+        least_bytes: smaller ones are left out.
+        since: seconds of the scheduler's clock; those that began before are left out.
+    """
+    logs = client.run(
+        lambda dask_worker: [
+            (entry["start"], entry["total"], entry["stop"] - entry["start"])
+            for entry in dask_worker.transfer_incoming_log
+        ]
+    )
+    return [
+        (total, seconds)
+        for log in logs.values()
+        for start, total, seconds in log
+        if start >= since and total >= least_bytes and seconds > 0
+    ]
 
 
 def _plugin() -> "SchedulerPlugin":
@@ -182,7 +195,7 @@ def _run(seen: dict[str, Any], transfers: Sequence[tuple[float, float]]) -> Run:
         np.array([place[done[key][0]] if key in done else -1 for key in tasks]),
         Platform(
             np.ones(len(workers)),
-            _bandwidth(transfers),
+            bandwidth_of(transfers),
             processor_names=[name for name, _ in workers.values()],
             capacities={CORES: [threads for _, threads in workers.values()]},
         ),
@@ -200,7 +213,8 @@ def _workers(workers: dict[str, tuple[str, int]]) -> dict[str, tuple[str, int]]:
     }
 
 
-def _bandwidth(transfers: Sequence[tuple[float, float]]) -> float:
+def bandwidth_of(transfers: Sequence[tuple[float, float]]) -> float:
+    """Bytes per second of (bytes, seconds); 1 Gbit/s where there are none."""
     total = sum(size for size, _ in transfers)
     return total / sum(seconds for _, seconds in transfers) if transfers else BANDWIDTH
 

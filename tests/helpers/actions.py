@@ -27,6 +27,10 @@ def dies(*_: object) -> None:
     os._exit(7)
 
 
+def sizes(*values: Any) -> tuple[int, ...]:
+    return tuple(len(value) for value in values if isinstance(value, bytes))
+
+
 def sleeps(seconds: float, *_: object) -> None:
     time.sleep(seconds)
 
@@ -52,6 +56,15 @@ def kills_its_process_at_first(path: str, *numbers: int) -> int:
         file.touch()
         os.kill(os.getpid(), signal.SIGKILL)
     return sum(numbers)
+
+
+class Unsizable:
+    def __sizeof__(self) -> int:
+        raise OSError("the size is not known")
+
+
+def unsizable(*_: object) -> Unsizable:
+    return Unsizable()
 
 
 def made_of_lambda(*_: object) -> object:

@@ -3,13 +3,17 @@
 import asyncio
 import functools
 
+import numpy as np
 import pytest
 
-from dagsched_env import io
+from dagsched_env import explain, io
 from dagsched_env.execution import ExecutionError, Job, JobGraph, execute
 from dagsched_env.execution.dask import jobs_of, machines
+from dagsched_env.execution.dask_order import thrifty
+from dagsched_env.history import History
 from dagsched_env.online import ListOrder
 from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers import heft
 from helpers import actions
 
@@ -78,7 +82,7 @@ def test_the_workers_are_there_while_the_client_renews_what_it_knows(client):
     asked = 0
     while not renewing.done():
         asked += 1
-        assert len(machines(client).processor_names) == 2
+        assert len(machines(client, bandwidth=1e9).processor_names) == 2
     renewing.result()
     assert asked > 20
 
@@ -102,6 +106,68 @@ def test_an_array_is_computed_by_a_plan(client):
         jobs_of(x)
 
 
+def test_sizes_of_results_reach_the_next_plan(client, tmp_path):
+    made = functools.partial(bytes, 2_000_000)
+    jobs = [
+        Job("make", made, kind="make"),
+        Job("odd", actions.unsizable),
+        Job("use", actions.sizes, after=["make", "odd"], seconds=0.1),
+        Job("slice", actions.sizes, after=["make"], data={"make": 5}),
+    ]
+    graph = JobGraph(jobs)
+    instance = graph.instance(machines(client, bandwidth=1e9))
+    plan = Schedule([0, 0, 1, 1], [0.0, 1.0, 2.0, 2.1], [1.0, 2.0, 2.1, 3.1])
+    for by in (plan, ListOrder(instance)):
+        done = execute(graph, instance, by, on="dask", client=client)
+        assert done.results["slice"] == (2_000_000,)
+        assert done.run.workflow.data.tolist() == [2_000_000, 0, 5]
+    io.save_run(done.run, tmp_path / "last.run.json")
+    again = io.read_run(tmp_path / "last.run.json")
+    assert explain.explain(again, budget_s=0.2).measured.data.tolist() == [2_000_000, 0, 5]
+
+    history = History(tmp_path / "h.sqlite")
+    history.add(done.run)
+    assert graph.workflow(history).data.tolist() == [2_000_000, 0, 5]
+    alike = JobGraph([Job("more", made, kind="make"), Job("other", len, after=["more"])])
+    assert alike.workflow(history).data.tolist() == [2_000_000]
+    assert alike.workflow().data.tolist() == [0]
+
+    measured = machines(client)  # what went from worker to worker
+    assert measured.bandwidths[0, 1] not in (125e6, float("inf"))
+    assert machines(client, bandwidth=7.0).bandwidths[0, 1] == 7.0
+
+
+def test_a_long_job_does_not_begin_before_a_late_one(client):
+    """Both threads of a worker are free, two long jobs are ready, a short one a little later."""
+    planned = {  # machine, start, seconds
+        "a": (0, 0.0, 0.1),
+        "d": (0, 0.0, 0.1),
+        "b": (1, 0.0, 0.1),
+        "c": (0, 0.1, 0.05),
+        "long": (0, 0.1, 0.3),
+        "longer": (0, 0.15, 0.4),
+    }
+    after = {"c": ["b"]}
+    late = {"b": 0.2}
+    graph = JobGraph(
+        [
+            Job(
+                name,
+                functools.partial(actions.sleeps, late.get(name, seconds)),
+                after.get(name, ()),
+                seconds=seconds,
+            )
+            for name, (_, _, seconds) in planned.items()
+        ]
+    )
+    instance = graph.instance(machines(client))
+    machine, start, seconds = np.array(list(planned.values())).T
+    plan = Schedule(machine.astype(int), start, start + seconds)
+    run = execute(graph, instance, plan, on="dask", client=client).run
+    began = dict(zip(planned, run.start.tolist(), strict=True))
+    assert began["long"] < began["c"] < began["longer"]
+
+
 def test_a_plan_of_fewer_cores_than_a_worker_has_threads_is_kept(client):
     graph = JobGraph([Job(f"s{i}", functools.partial(actions.sleeps, 0.1)) for i in range(4)])
     for machines_of in (io.MachineOptions(nodes=1, cores=1), io.MachineOptions(nodes=1)):
@@ -109,3 +175,26 @@ def test_a_plan_of_fewer_cores_than_a_worker_has_threads_is_kept(client):
         run = execute(graph, instance, heft(instance), on="dask", client=client).run
         order = run.start.argsort()
         assert (run.finish[order][:-1] <= run.start[order][1:]).all()
+
+
+def test_a_plan_of_equal_length_takes_the_order_of_dask():
+    """It adds what is there before it makes more."""
+    pairs = [(f"made-{i}", f"used-{i}") for i in range(4)]
+    graph = JobGraph(
+        [Job(made, "true", seconds=1.0) for made, _ in pairs]
+        + [Job(used, "true", after=[made], seconds=1.0) for made, used in pairs]
+    )
+    instance = graph.instance(io.MachineOptions(nodes=1, cores=1))
+    wide = Schedule([0] * 8, np.arange(8.0), np.arange(8.0) + 1)
+    plan = thrifty(graph, instance, wide)
+    plan.validate(instance)
+    assert plan.makespan == 8
+    assert all(plan.start[4 + i] == plan.start[i] + 1 for i in range(4))
+
+    after = [[], [], ["a"], ["a"]]
+    graph = JobGraph(
+        [Job(n, "true", b, seconds=s) for n, b, s in zip("abcd", after, (1, 9, 1, 9), strict=True)]
+    )
+    instance = graph.instance(io.MachineOptions(nodes=2, cores=1))
+    short = Schedule([0, 1, 0, 0], [0, 0, 10, 1], [1, 9, 11, 10])
+    assert thrifty(graph, instance, short).makespan <= 11 * 1.02

@@ -96,6 +96,21 @@ def test_a_failure_names_the_job_and_keeps_what_was_done(action, message):
     assert caught.value.execution.run.ran.tolist() == [True, False, False]
 
 
+def test_results_of_functions_have_a_size_those_of_commands_have_none():
+    graph = JobGraph(
+        [
+            Job("a", functools.partial(bytes, 100_000)),
+            Job("b", actions.sizes, after=["a"]),
+            Job("c", "true"),
+            Job("d", actions.sizes, after=["b", "c"], data={"b": 3}),
+        ]
+    )
+    run = execute(graph, graph.instance(FOUR), Fifo()).run
+    amounts = dict(zip(run.workflow.edges, run.workflow.data.tolist(), strict=True))
+    assert 100_000 <= amounts[0, 1] < 100_200
+    assert (amounts[1, 3], amounts[2, 3]) == (3, 0)
+
+
 def test_functions_that_cannot_be_sent_are_named():
     graph = JobGraph([Job("a", lambda: 0)])
     instance = graph.instance(FOUR)

@@ -43,6 +43,8 @@ def test_jobs_run_on_the_nodes(tmp_path):
         assert (tmp_path / "g").read_text() == "done\n"
         assert done.run.remarks == ("1 jobs were begun more than once",)
         assert (done.run.start >= 0).all()
+        amounts = dict(zip(done.run.workflow.edges, done.run.workflow.data, strict=True))
+        assert 0 < amounts[0, 1] < 1000
         bad = JobGraph([Job("bad", actions.fails)])
         with pytest.raises(ExecutionError, match="job 'bad': ValueError: no such column"):
             execute(bad, bad.instance(machines()), ListOrder(bad.instance(machines())), on="ray")
