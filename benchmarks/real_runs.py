@@ -1,13 +1,15 @@
 """Real runs: what each tool does by itself, in HEFT's order, and by a plan of ``solve``.
 
     python benchmarks/real_runs.py [--parts montage epigenomics 1000genome array ninja snakemake]
-                                   [--repeats 5] [--seconds 8] [--libsodium FOLDER]
+                                   [--repeats 5] [--seconds 8] [--threads 1] [--side 6000]
+                                   [--libsodium FOLDER]
                                    [--grapheonrl PYTHON]
 
 Each part is real work on this machine. ``montage``, ``epigenomics`` and ``1000genome`` are recorded
-workflows on two workers of Dask with one core each: every task keeps a core busy for a share of its
-recorded time and reads and writes its files. ``array`` is a computation of ``dask.array`` on the
-same workers. ``ninja`` builds libsodium (FOLDER is ``src/libsodium`` of the sources of PyNaCl, as
+workflows on two workers of Dask with one thread each, or ``--threads``: every task keeps a core
+busy for a share of its recorded time and reads and writes its files. ``array`` is a computation of
+``dask.array`` on the same workers, by plans in the order of Dask (``thrifty``), but for
+``unordered``. ``ninja`` builds libsodium (FOLDER is ``src/libsodium`` of the sources of PyNaCl, as
 ``pip download --no-deps --no-binary :all: pynacl`` gets them). ``snakemake`` runs a pipeline of
 small tools on all cores, by its own scheduler, by our plugin, and by that of GrapheonRL in an
 environment of its own (``pip install snakemake snakemake-scheduler-plugin-grapheonrl``).
@@ -34,6 +36,7 @@ import numpy as np
 from dagsched_env import io
 from dagsched_env.execution import Job, JobGraph, execute
 from dagsched_env.execution.dask import jobs_of, machines
+from dagsched_env.execution.dask_order import thrifty
 from dagsched_env.history import History
 from dagsched_env.io.ninja_order import in_order
 from dagsched_env.online import Fifo
@@ -112,7 +115,9 @@ def in_topological_order(graph: JobGraph) -> list[Job]:
     return list(done.values())
 
 
-def ways_on_dask(graph: JobGraph, client: object, default: Callable[[], float]) -> dict[str, Way]:
+def ways_on_dask(
+    graph: JobGraph, client: object, default: Callable[[], float], *, ordered: bool = False
+) -> dict[str, Way]:
     history = History(Path(tempfile.mkdtemp()) / "history.sqlite")
     cluster = machines(client)
     for _ in range(CALIBRATIONS):
@@ -122,13 +127,18 @@ def ways_on_dask(graph: JobGraph, client: object, default: Callable[[], float]) 
 
     def by_plan(way: str) -> tuple[float, float]:
         plan = planned(instance, way)
+        if ordered and way != "unordered":
+            plan = thrifty(graph, instance, plan)
         began = time.perf_counter()
         execute(graph, instance, plan, on="dask", client=client)
         return time.perf_counter() - began, plan.makespan
 
     return {
         "default": lambda: (default(), float("nan")),
-        **{way: functools.partial(by_plan, way) for way in ("heft", "solve")},
+        **{
+            way: functools.partial(by_plan, way)
+            for way in ("heft", "solve", *(["unordered"] if ordered else []))
+        },
     }
 
 
@@ -277,7 +287,8 @@ def measure(part: str, ways: dict[str, Way], repeats: int) -> None:
             off[way].append(abs(seconds[way] - plan) / plan)
         for way in ways:
             ratios[way].append(seconds[way] / seconds["default"])
-        print(f"{part} {turn}: " + ", ".join(f"{w} {s:.2f} s" for w, s in seconds.items()))
+        found = ", ".join(f"{w} {s:.2f} s" for w, s in seconds.items())
+        print(f"{part} {turn}: {found}", flush=True)
     for way in ways:
         error = statistics.stdev(ratios[way]) / repeats**0.5 if repeats > 1 else float("nan")
         print(
@@ -293,6 +304,8 @@ def main() -> None:
     parser.add_argument("--parts", nargs="+", choices=parts, default=list(parts))
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=8.0, help="of two cores, of a workflow")
+    parser.add_argument("--threads", type=int, default=1, help="of each worker of Dask")
+    parser.add_argument("--side", type=int, default=6000, help="of the matrices of the part array")
     parser.add_argument("--libsodium", type=Path, help="for the part ninja")
     parser.add_argument("--grapheonrl", type=Path, help="a Python that has this plugin")
     arguments = parser.parse_args()
@@ -316,16 +329,20 @@ def on_dask(part: str, place: Path, arguments: argparse.Namespace) -> None:
     from distributed import Client, LocalCluster
 
     cluster = LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", host="127.0.0.1"
+        n_workers=2,
+        threads_per_worker=arguments.threads,
+        dashboard_address="127.0.0.1:0",
+        host="127.0.0.1",
     )
     with cluster, Client(cluster) as client:
         if part == "array":
-            x = dask.array.random.default_rng(0).random((6000, 6000), chunks=1500)
-            rows = x.rechunk((750, 6000))
+            side = arguments.side
+            x = dask.array.random.default_rng(0).random((side, side), chunks=side // 4)
+            rows = x.rechunk((side // 8, side))
             spectrum = abs(dask.array.fft.fft(rows)).max()
             total = dask.array.linalg.norm(x @ x.T - x.T @ x) + spectrum
             graph = jobs_of(total)
-            ways = ways_on_dask(graph, client, lambda: timed(total.compute))
+            ways = ways_on_dask(graph, client, lambda: timed(total.compute), ordered=True)
         else:
             graph = recorded(part, place, 2 * arguments.seconds)
             ways = ways_on_dask(graph, client, lambda: by_dask(graph, client))
