@@ -623,3 +623,104 @@ def test_one_who_knows_when_a_machine_is_lost_uses_it_until_then(script, at, mak
     instance = Instance([[2.0, 3.0]] * 3, [], [])
     world = World(instance, outages=[Outage(1, at, np.inf)])
     assert script("online").known_before(world, 0.02) == pytest.approx(makespan, rel=0.01)
+
+
+@pytest.fixture
+def executors(script):
+    """What the simulator shows: a long job of two stages, a short one of a stage."""
+    decima = script("decima")
+    observation = {
+        "dag_batch": SimpleNamespace(
+            nodes=np.array([[9, 4000, 1], [2, 1000, 0], [3, 2000, 1]], dtype=np.float32),
+            edge_links=np.array([[0, 1]]),
+        ),
+        "dag_ptr": [0, 2, 3],
+        "num_committable_execs": 5,
+        "source_job_idx": 2,
+        "exec_supplies": [1, 0],
+    }
+    return decima, decima.seen(observation), observation
+
+
+def test_executors_go_to_the_stage_of_highest_index(executors):
+    decima, now, observation = executors
+    shortest = decima.RULES["shortest"]
+    assert decima.paths(now.duration, now.edges).tolist() == [5000, 1000, 2000]
+    assert decima.choose(now, shortest, 6) == (1, 3)  # it has three tasks; the rest is for later
+    assert decima.choose(now._replace(free=1), shortest, 6) == (1, 1)
+    longest = shortest._replace(size=1000, busy=1000)
+    assert decima.choose(now, longest, 6) == (0, 5)
+    assert decima.choose(now, longest, 3) == (0, 2)  # then it has three
+    level = shortest._replace(size=0, busy=0, crowd=-1)
+    assert decima.choose(now, level, 50) == (1, 3)  # those that have fewest
+    assert decima.choose(now, shortest._replace(least=5000), 6) == (1, 1)
+    assert decima.choose(now, shortest._replace(least=10_000), 6) == (-1, 1)
+    stays = now._replace(source=0, executors=np.array([6.0, 0.0]))
+    assert decima.choose(stays, shortest._replace(stay=1e6), 6) == (0, 5)
+    action, _ = decima.Ours(lambda now: decima.choose(now, shortest, 6)).schedule(observation)
+    assert action == {"stage_idx": 1, "num_exec": 3}
+
+
+def test_the_learned_dispatcher_gives_executors_to_open_stages(executors):
+    decima, now, _ = executors
+    for free in (1, 5):
+        stage, count = decima.learned(now._replace(free=free))
+        assert stage in (0, 1)
+        assert 1 <= count <= free
+
+
+def test_sums_of_compiled_libraries_in_plain_torch(script):
+    torch = pytest.importorskip("torch")
+    modules = script("decima").stand_ins()
+    values = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    sums = modules["torch_scatter"].segment_csr(values, torch.tensor([0, 2, 2, 3]))
+    assert sums.tolist() == [[4, 6], [0, 0], [5, 6]]
+    sparse = modules["torch_sparse"]
+    row, col = torch.tensor([0, 0, 1]), torch.tensor([1, 2, 2])
+    matrix = sparse.SparseTensor(row=row, col=col, sparse_sizes=(3, 3), is_sorted=True)
+    assert sparse.matmul(matrix, values).tolist() == [[8, 10], [5, 6], [0, 0]]
+    assert sparse.matmul(matrix.t(), values).tolist() == [[0, 0], [1, 2], [4, 6]]
+    geometric = modules["torch_geometric"]
+    marked = geometric.utils.index_to_mask(torch.tensor([2, 0]), 3)
+    assert marked.tolist() == [True, False, True]
+    assert geometric.utils.mask_to_index(marked).tolist() == [0, 2]
+    batch = geometric.data.Batch(x=values)
+    batch["ptr"] = row
+    assert batch.to("cpu", non_blocking=True).x is values
+    assert batch.ptr is row
+    assert "obs_ptr" not in batch
+
+
+def test_weights_of_the_index_evolve(script, capsys):
+    decima = script("decima")
+
+    def cost(weights, generation):
+        return abs(weights.stay - 2.0) + abs(np.log(weights.least / 1000))
+
+    found = decima.evolve(cost, 8, np.random.default_rng(0))
+    assert cost(found, 0) < 0.4 * cost(decima.START, 0)
+    assert len(capsys.readouterr().out.splitlines()) == 8
+
+
+def test_schedulers_of_streams_are_compared(script):
+    run = {"mean": 2.0, "p95": 5.0, "makespan": 9.0, "decision": 0.1}
+    slow = run | {"mean": 3.0}
+    printed = script("decima").table({"fair": [run, run], "ours": [run, slow]})
+    assert printed.splitlines()[-1] == "| ours | 2.5 | 1.250 ± 0.250 |  | 5.0 | 9 | 0.10 |"
+
+
+def test_clones_of_the_rival_are_asked_for(script, tmp_path):
+    decima = script("decima")
+    (tmp_path / "spark_sched_sim").mkdir()
+    with pytest.raises(SystemExit, match=r"git clone https://.*/hongzimao/decima-sim"):
+        decima.Simulator(tmp_path, tmp_path, tmp_path)
+    with pytest.raises(SystemExit, match=r"git clone https://.*/spark-sched-sim"):
+        decima.Simulator(tmp_path / "none", tmp_path, tmp_path)
+
+
+def test_recorded_queries_are_read_and_nothing_is_unpickled(script, plans):
+    edges, stages = script("decima").read_query(plans / "dag_data" / "tpch" / "2g", 3)
+    assert edges.tolist() == np.eye(2, k=1).tolist()
+    assert {e: times.tolist() for e, times in stages[1]["first_wave"].items()} == STAGE[
+        "first_wave"
+    ]
