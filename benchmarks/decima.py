@@ -542,7 +542,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=200)
     parser.add_argument("--seeds", type=int, default=20, help="number of streams")
     parser.add_argument("--schedulers", nargs="+", choices=names, default=names, metavar="NAME")
-    parser.add_argument("--journal", type=Path, help="keeps what is done, and goes on from there")
+    parser.add_argument("--journal", type=Path, help="keeps what is done, for one set of weights")
     parser.add_argument("--tune", type=int, metavar="GENERATIONS", help="look for weights instead")
     arguments = parser.parse_args()
     journal = arguments.journal and arguments.journal.resolve()
