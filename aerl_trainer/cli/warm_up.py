@@ -16,6 +16,9 @@ from aerl_trainer.network.network import Network
 from aerl_trainer.online.dispatcher import LearnedOrder
 from aerl_trainer.online.rollout import Runs
 from aerl_trainer.online.weights import initial_weights
+from aerl_trainer.policy.fast import FastPolicy
+from aerl_trainer.solving.learned import Policy
+from aerl_trainer.solving.solver import solve
 from aerl_trainer.tree.alone import search_alone, vary_alone
 from aerl_trainer.tree.prefix import fix_prefix
 from aerl_trainer.tree.records import SearchJob
@@ -23,12 +26,14 @@ from aerl_trainer.tree.trajectories import complete_by_network, sample_trajector
 from aerl_trainer.tree.variation import group_of
 from dagsched_env.cli.compilation import STEPS, call_all, sharing_problem, small_problem
 from dagsched_env.online import World, simulate
+from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.simulator import State
 
 
 def warm_up() -> None:
     """Take one small problem through every kernel of both packages."""
-    call_all((call_search, call_policy, call_online, call_attention, call_replay, *STEPS))
+    policy = (call_policy, call_policy_sharing, call_solve_sharing)
+    call_all((call_search, *policy, call_online, call_attention, call_replay, *STEPS))
 
 
 def call_search() -> None:
@@ -53,12 +58,28 @@ def call_search() -> None:
 
 def call_policy() -> None:
     """The fast policy: from schedules that it draws and from a tree; one pass."""
-    training = _gradient(np.random.default_rng(0))
+    _call_policy(small_problem())
+
+
+def call_policy_sharing() -> None:
+    """The same with resources."""
+    _call_policy(sharing_problem())
+
+
+def _call_policy(instance: Instance) -> None:
+    config = PolicyConfig(instances=1, schedules=2)
+    training = PolicyLearner(lambda _: instance, np.random.default_rng(0), config)
     training.step()
-    job = SearchJob(0, small_problem(), seed=0, policy=training.present.weights)
+    job = SearchJob(0, instance, seed=0, policy=training.present.weights)
     tree, _ = vary_alone(job, SearchConfig(budget=8))
     training.step(trees=[group_of(job, tree.arrays)])
-    training.policy.schedule(small_problem())
+    training.policy.schedule(instance)
+
+
+def call_solve_sharing() -> None:
+    """Trees of a problem with resources, without a policy and with one."""
+    for checkpoint in (None, Policy(FastPolicy())):
+        solve(sharing_problem(), simulations=8, checkpoint=checkpoint, anneal=False)
 
 
 def call_online() -> None:
@@ -83,7 +104,3 @@ def call_replay() -> None:
     replay.add_many({"number": np.ones(2)})
     batch = replay.sample(2, np.random.default_rng(0), 0.5)
     replay.update(batch.slots, batch.generations, [1.0, 2.0])
-
-
-def _gradient(rng: np.random.Generator) -> PolicyLearner:
-    return PolicyLearner(lambda _: small_problem(), rng, PolicyConfig(instances=1, schedules=2))
