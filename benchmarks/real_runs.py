@@ -8,11 +8,11 @@
 Each part is real work on this machine. ``montage``, ``epigenomics`` and ``1000genome`` are recorded
 workflows on two workers of Dask with one thread each, or ``--threads``: every task keeps a core
 busy for a share of its recorded time and reads and writes its files. ``array`` is a computation of
-``dask.array`` on the same workers, by plans in the order of Dask (``thrifty``), but for
-``unordered``. ``ninja`` builds libsodium (FOLDER is ``src/libsodium`` of the sources of PyNaCl, as
-``pip download --no-deps --no-binary :all: pynacl`` gets them). ``snakemake`` runs a pipeline of
-small tools on all cores, by its own scheduler, by our plugin, and by that of GrapheonRL in an
-environment of its own (``pip install snakemake snakemake-scheduler-plugin-grapheonrl``).
+``dask.array`` on the same workers. ``ninja`` builds libsodium (FOLDER is ``src/libsodium`` of the
+sources of PyNaCl, as ``pip download --no-deps --no-binary :all: pynacl`` gets them). ``snakemake``
+runs a pipeline of small tools on all cores, by its own scheduler, by our plugin, and by that of
+GrapheonRL in an environment of its own (``pip install snakemake
+snakemake-scheduler-plugin-grapheonrl``).
 
 Two runs measure durations; then all ways take turns, ``--repeats`` times. The table shows wall time
 over that of the tool alone (mean of the ratios of each turn, and its standard error), and how far
@@ -36,7 +36,6 @@ import numpy as np
 from dagsched_env import io
 from dagsched_env.execution import Job, JobGraph, execute
 from dagsched_env.execution.dask import jobs_of, machines
-from dagsched_env.execution.dask_order import thrifty
 from dagsched_env.history import History
 from dagsched_env.io.ninja_order import in_order
 from dagsched_env.online import Fifo
@@ -115,9 +114,7 @@ def in_topological_order(graph: JobGraph) -> list[Job]:
     return list(done.values())
 
 
-def ways_on_dask(
-    graph: JobGraph, client: object, default: Callable[[], float], *, ordered: bool = False
-) -> dict[str, Way]:
+def ways_on_dask(graph: JobGraph, client: object, default: Callable[[], float]) -> dict[str, Way]:
     history = History(Path(tempfile.mkdtemp()) / "history.sqlite")
     cluster = machines(client)
     for _ in range(CALIBRATIONS):
@@ -127,18 +124,13 @@ def ways_on_dask(
 
     def by_plan(way: str) -> tuple[float, float]:
         plan = planned(instance, way)
-        if ordered and way != "unordered":
-            plan = thrifty(graph, instance, plan)
         began = time.perf_counter()
         execute(graph, instance, plan, on="dask", client=client)
         return time.perf_counter() - began, plan.makespan
 
     return {
         "default": lambda: (default(), float("nan")),
-        **{
-            way: functools.partial(by_plan, way)
-            for way in ("heft", "solve", *(["unordered"] if ordered else []))
-        },
+        **{way: functools.partial(by_plan, way) for way in ("heft", "solve")},
     }
 
 
@@ -342,7 +334,7 @@ def on_dask(part: str, place: Path, arguments: argparse.Namespace) -> None:
             spectrum = abs(dask.array.fft.fft(rows)).max()
             total = dask.array.linalg.norm(x @ x.T - x.T @ x) + spectrum
             graph = jobs_of(total)
-            ways = ways_on_dask(graph, client, lambda: timed(total.compute), ordered=True)
+            ways = ways_on_dask(graph, client, lambda: timed(total.compute))
         else:
             graph = recorded(part, place, 2 * arguments.seconds)
             ways = ways_on_dask(graph, client, lambda: by_dask(graph, client))

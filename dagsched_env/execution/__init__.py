@@ -17,7 +17,6 @@ In reading order:
 - ``threads``: which job of a plan follows which on a thread;
 - ``dask_reports``: what the workers of a Dask cluster tell of jobs that have ended;
 - ``dask``: jobs on the workers of a Dask cluster;
-- ``dask_order``: a plan in the order of Dask;
 - ``ray``: jobs on the nodes of a Ray cluster;
 - ``engine``: ``execute``.
 """

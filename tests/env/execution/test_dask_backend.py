@@ -10,7 +10,6 @@ import pytest
 from dagsched_env import explain, io
 from dagsched_env.execution import ExecutionError, Job, JobGraph, execute
 from dagsched_env.execution.dask import jobs_of, machines
-from dagsched_env.execution.dask_order import thrifty
 from dagsched_env.history import History
 from dagsched_env.online import ListOrder
 from dagsched_env.problem.errors import DAGSchedError
@@ -178,26 +177,3 @@ def test_a_plan_of_fewer_cores_than_a_worker_has_threads_is_kept(client):
         run = execute(graph, instance, heft(instance), on="dask", client=client).run
         order = run.start.argsort()
         assert (run.finish[order][:-1] <= run.start[order][1:]).all()
-
-
-def test_a_plan_of_equal_length_takes_the_order_of_dask():
-    """It adds what is there before it makes more."""
-    pairs = [(f"made-{i}", f"used-{i}") for i in range(4)]
-    graph = JobGraph(
-        [Job(made, "true", seconds=1.0) for made, _ in pairs]
-        + [Job(used, "true", after=[made], seconds=1.0) for made, used in pairs]
-    )
-    instance = graph.instance(io.MachineOptions(nodes=1, cores=1))
-    wide = Schedule([0] * 8, np.arange(8.0), np.arange(8.0) + 1)
-    plan = thrifty(graph, instance, wide)
-    plan.validate(instance)
-    assert plan.makespan == 8
-    assert all(plan.start[4 + i] == plan.start[i] + 1 for i in range(4))
-
-    after = [[], [], ["a"], ["a"]]
-    graph = JobGraph(
-        [Job(n, "true", b, seconds=s) for n, b, s in zip("abcd", after, (1, 9, 1, 9), strict=True)]
-    )
-    instance = graph.instance(io.MachineOptions(nodes=2, cores=1))
-    short = Schedule([0, 1, 0, 0], [0, 0, 10, 1], [1, 9, 11, 10])
-    assert thrifty(graph, instance, short).makespan <= 11 * 1.02
