@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 TRAINER := $(VENV)/trainer
 STAMP := $(VENV)/installed
+TRAINING_KERNELS := $(VENV)/training-kernels
 KERNELS := $(VENV)/kernels
 
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
@@ -60,14 +61,19 @@ $(STAMP): $(TRAINER)
 	@touch $@
 
 # Numba's cache looks at the file of a kernel alone, not at those of the kernels that it calls.
-$(KERNELS): $(TRAINER) $(wildcard dagsched_env/kernels/jit.py dagsched_env/kernels/indexing.py) \
+$(TRAINING_KERNELS): $(TRAINER) $(wildcard dagsched_env/kernels/jit.py dagsched_env/kernels/indexing.py) \
 		$(shell grep -rlE '^@(kernel|borrowing|embedded|inlined)' dagsched_env aerl_trainer --include='*.py')
 	@find dagsched_env aerl_trainer -name '*.nb[ic]' -exec rm -f {} +
-	@echo 'compiling the numeric kernels'
+	@echo 'compiling the numeric kernels of a training'
+	@$(BIN)/aerl warm-up --training
+	@touch $@
+
+$(KERNELS): $(TRAINING_KERNELS)
+	@echo 'compiling the other kernels'
 	@$(BIN)/aerl warm-up
 	@touch $@
 
-train: $(KERNELS) ## train AERL-DS: MINUTES, RUN (name under runs/), INSTANCES, ACTORS, SEED, CONFIG, RESUME=1
+train: $(TRAINING_KERNELS) ## train AERL-DS: MINUTES, RUN (name under runs/), INSTANCES, ACTORS, SEED, CONFIG, RESUME=1
 	@$(BIN)/aerl train $(TRAIN_FLAGS)
 
 # The tests of a file stay together: they share fixtures that train. The slowest files begin, see
@@ -116,4 +122,4 @@ clean: ## remove caches and build products; .venv and runs/ stay
 	@rm -rf build dist site *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache \
 		.import_linter_cache
 	@find . -path ./$(VENV) -prune -o -name __pycache__ -prune -exec rm -rf {} +
-	@rm -f $(TRAINER) $(STAMP) $(KERNELS)
+	@rm -f $(TRAINER) $(STAMP) $(TRAINING_KERNELS) $(KERNELS)

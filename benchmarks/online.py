@@ -150,11 +150,12 @@ def main() -> None:
                     for name, make in makers[cell.objective].items()
                     if name not in values
                 }
-                if missing:
+                unknown = cell.table == "lost" and KNOWS_ALL not in values
+                if missing or unknown:
                     world = cell.worlds(np.random.default_rng([k, draw]))
                     run = compare_runs([world], missing, cell.objective)
                     values = values | {name: v[0] for name, v in run.makespans.items()}
-                    if cell.table == "lost":
+                    if unknown:
                         values[KNOWS_ALL] = known_before(world, 10 * arguments.plan_time)
                     write(arguments.journal, key, values)
                 place = found.setdefault((cell.table, cell.row, cell.cv), defaultdict(list))

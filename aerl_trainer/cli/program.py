@@ -22,11 +22,15 @@ REPEATED = ("--instances", "--set", "--validate")
 """Options of many values, which may be given more than once."""
 
 
-def warm_up() -> None:
-    """Compile all numeric kernels into the cache on disk, so that later commands start at once."""
+def warm_up(*, training: bool = False) -> None:
+    """Compile all numeric kernels into the cache on disk, so that later commands start at once.
+
+    Args:
+        training: only those of a training by default, on problems without resources.
+    """
     from aerl_trainer.cli.warm_up import warm_up as compile_kernels
 
-    compile_kernels()
+    compile_kernels(training=training)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -24,16 +24,32 @@ from aerl_trainer.tree.prefix import fix_prefix
 from aerl_trainer.tree.records import SearchJob
 from aerl_trainer.tree.trajectories import complete_by_network, sample_trajectories
 from aerl_trainer.tree.variation import group_of
-from dagsched_env.cli.compilation import STEPS, call_all, sharing_problem, small_problem
+from dagsched_env.cli.compilation import (
+    STEPS,
+    call_all,
+    call_environments,
+    call_schedulers,
+    call_searchers,
+    sharing_problem,
+    small_problem,
+)
 from dagsched_env.online import World, simulate
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.simulator import State
 
 
-def warm_up() -> None:
-    """Take one small problem through every kernel of both packages."""
-    policy = (call_policy, call_policy_sharing, call_solve_sharing)
-    call_all((call_search, *policy, call_online, call_attention, call_replay, *STEPS))
+def warm_up(*, training: bool = False) -> None:
+    """Take one small problem through every kernel of both packages.
+
+    Args:
+        training: only those of a training by default, on problems without resources.
+    """
+    steps = [call_policy, call_solve, call_replay]
+    steps += [call_environments, call_schedulers, call_searchers]
+    if not training:
+        steps += [call_search, call_policy_sharing, call_solve_sharing, call_online]
+        steps += [call_attention, *(step for step in STEPS if step not in steps)]
+    call_all(steps)
 
 
 def call_search() -> None:
@@ -76,10 +92,19 @@ def _call_policy(instance: Instance) -> None:
     training.policy.schedule(instance)
 
 
+def call_solve() -> None:
+    """Trees that are searched without a policy and with one."""
+    _call_solve(small_problem())
+
+
 def call_solve_sharing() -> None:
-    """Trees of a problem with resources, without a policy and with one."""
+    """The same with resources."""
+    _call_solve(sharing_problem())
+
+
+def _call_solve(instance: Instance) -> None:
     for checkpoint in (None, Policy(FastPolicy())):
-        solve(sharing_problem(), simulations=8, checkpoint=checkpoint, anneal=False)
+        solve(instance, simulations=8, checkpoint=checkpoint, anneal=False)
 
 
 def call_online() -> None:
@@ -97,10 +122,11 @@ def call_attention() -> None:
 
 
 def call_replay() -> None:
-    """The kernels of rank-based replay and of rows, which the learner's defaults do not need."""
-    config = ReplayConfig(capacity=4, min_size=1, kind="rank")
-    replay = PrioritizedReplay(config, RowStore(4, {"number": ((), np.float64)}))
-    replay.add({"number": 1.0})
-    replay.add_many({"number": np.ones(2)})
-    batch = replay.sample(2, np.random.default_rng(0), 0.5)
-    replay.update(batch.slots, batch.generations, [1.0, 2.0])
+    """The kernels of each kind of prioritised replay, and of rows."""
+    for kind in ("proportional", "rank"):
+        config = ReplayConfig(capacity=4, min_size=1, kind=kind)
+        replay = PrioritizedReplay(config, RowStore(4, {"number": ((), np.float64)}))
+        replay.add({"number": 1.0})
+        replay.add_many({"number": np.ones(2)})
+        batch = replay.sample(2, np.random.default_rng(0), 0.5)
+        replay.update(batch.slots, batch.generations, [1.0, 2.0])

@@ -475,9 +475,16 @@ def signatures():
                     found |= {(value.py_func.__qualname__, str(s)) for s in value.signatures}
     return found
 
+instance = problem()
+assert main(["warm-up", "--training"]) == 0
+before = signatures()
+by_default = lockstep_config(run={"max_steps": 3}, learner={"network": False})
+assert by_default.variations
+with tempfile.TemporaryDirectory() as directory:
+    train(by_default, RunDirectory(directory))
+print("MISSING TO TRAIN", sorted({name for name, _ in signatures() - before}))
 assert main(["warm-up"]) == 0
 before = signatures()
-instance = problem()
 with tempfile.TemporaryDirectory() as directory:
     train(lockstep_config(run={"max_steps": 6}), RunDirectory(directory))
     solve(instance, simulations=20, checkpoint=directory).schedule.validate(instance)
@@ -495,4 +502,6 @@ def test_warming_up_covers_every_kernel_in_use() -> None:
     command = [sys.executable, "-c", AFTER_WARM_UP]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == "MISSING []"
+    lines = done.stdout.splitlines()
+    assert "MISSING TO TRAIN []" in lines
+    assert lines[-1] == "MISSING []"
