@@ -671,7 +671,7 @@ def test_the_learned_dispatcher_gives_executors_to_open_stages(executors):
 
 def test_sums_of_compiled_libraries_in_plain_torch(script):
     torch = pytest.importorskip("torch")
-    modules = script("decima").stand_ins()
+    modules = script("spark_simulator").stand_ins()
     values = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     sums = modules["torch_scatter"].segment_csr(values, torch.tensor([0, 2, 2, 3]))
     assert sums.tolist() == [[4, 6], [0, 0], [5, 6]]
@@ -710,16 +710,16 @@ def test_schedulers_of_streams_are_compared(script):
 
 
 def test_clones_of_the_rival_are_asked_for(script, tmp_path):
-    decima = script("decima")
+    simulator = script("spark_simulator").Simulator
     (tmp_path / "spark_sched_sim").mkdir()
     with pytest.raises(SystemExit, match=r"git clone https://.*/hongzimao/decima-sim"):
-        decima.Simulator(tmp_path, tmp_path, tmp_path)
+        simulator(tmp_path, tmp_path, tmp_path)
     with pytest.raises(SystemExit, match=r"git clone https://.*/spark-sched-sim"):
-        decima.Simulator(tmp_path / "none", tmp_path, tmp_path)
+        simulator(tmp_path / "none", tmp_path, tmp_path)
 
 
 def test_recorded_queries_are_read_and_nothing_is_unpickled(script, plans):
-    edges, stages = script("decima").read_query(plans / "dag_data" / "tpch" / "2g", 3)
+    edges, stages = script("spark_simulator").read_query(plans / "dag_data" / "tpch" / "2g", 3)
     assert edges.tolist() == np.eye(2, k=1).tolist()
     assert {e: times.tolist() for e, times in stages[1]["first_wave"].items()} == STAGE[
         "first_wave"
