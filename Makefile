@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 TRAINER := $(VENV)/trainer
 STAMP := $(VENV)/installed
+STALE_DROPPED := $(VENV)/stale-dropped
 TRAINING_KERNELS := $(VENV)/training-kernels
 KERNELS := $(VENV)/kernels
 
@@ -61,17 +62,20 @@ $(STAMP): $(TRAINER)
 	@touch $@
 
 # Numba's cache looks at the file of a kernel alone, not at those of the kernels that it calls.
-$(TRAINING_KERNELS): $(TRAINER) $(wildcard dagsched_env/kernels/jit.py dagsched_env/kernels/indexing.py) \
+$(STALE_DROPPED): $(TRAINER) $(wildcard dagsched_env/kernels/jit.py dagsched_env/kernels/indexing.py) \
 		$(shell grep -rlE '^@(kernel|borrowing|embedded|inlined)' dagsched_env aerl_trainer --include='*.py')
 	@find dagsched_env aerl_trainer -name '*.nb[ic]' -exec rm -f {} +
+	@touch $@
+
+$(TRAINING_KERNELS): $(STALE_DROPPED)
 	@echo 'compiling the numeric kernels of a training'
 	@$(BIN)/aerl warm-up --training
 	@touch $@
 
-$(KERNELS): $(TRAINING_KERNELS)
-	@echo 'compiling the other kernels'
+$(KERNELS): $(STALE_DROPPED)
+	@echo 'compiling the numeric kernels'
 	@$(BIN)/aerl warm-up
-	@touch $@
+	@touch $(TRAINING_KERNELS) $@
 
 train: $(TRAINING_KERNELS) ## train AERL-DS: MINUTES, RUN (name under runs/), INSTANCES, ACTORS, SEED, CONFIG, RESUME=1
 	@$(BIN)/aerl train $(TRAIN_FLAGS)
@@ -122,4 +126,4 @@ clean: ## remove caches and build products; .venv and runs/ stay
 	@rm -rf build dist site *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache \
 		.import_linter_cache
 	@find . -path ./$(VENV) -prune -o -name __pycache__ -prune -exec rm -rf {} +
-	@rm -f $(TRAINER) $(STAMP) $(TRAINING_KERNELS) $(KERNELS)
+	@rm -f $(TRAINER) $(STAMP) $(STALE_DROPPED) $(TRAINING_KERNELS) $(KERNELS)
