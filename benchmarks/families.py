@@ -1,10 +1,10 @@
 """What a policy that is trained on one family of problems closes of the gap to the best known.
 
-    python benchmarks/families.py [--families NAME …] [--seconds 300] [--seeds 3] [--count 12]
-        [--best-s 10] [--json FILE]
+    python benchmarks/families.py [--families NAME …] [--groups rollouts] [--seconds 300]
+        [--seeds 3] [--count 12] [--best-s 10] [--json FILE]
 
-Trains from rank groups of the policy's own schedules, on one family at a time, and compares on
-problems that training has not seen, with the rows of ``aerl evaluate``. Of a problem the best known
+Trains by the default settings on one family at a time, or on rollouts, and compares on problems
+that training has not seen, with the rows of ``aerl evaluate``. Of a problem the best known
 schedule is the shortest that anything found. The gap is that between the portfolio of the 23
 constructive schedulers and the best known: "closed" is 1 - (makespan - best) / (portfolio - best),
 of the sums of ratios to the portfolio. Seconds are CPU time of one thread. All policies are trained
@@ -22,7 +22,7 @@ import numpy as np
 from lockstep import trained
 from numpy.typing import NDArray
 
-from aerl_trainer.config import Config
+from aerl_trainer.config import Config, LearnerConfig, PolicyConfig
 from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.run.records import SAMPLES
 from aerl_trainer.solving.evaluation import contestants
@@ -52,6 +52,10 @@ LARGE = {
 }
 """Larger ones, with their number of tasks; by default left out."""
 ALL = {**FAMILIES, **LARGE}
+GROUPS = {
+    "tree": Config(),
+    "rollouts": Config(learner=LearnerConfig(groups="rollouts"), policy=PolicyConfig(instances=16)),
+}
 UNSEEN = 20261123
 BUDGETS = (0.1, 1.0)
 SIMULATIONS = 1000
@@ -169,6 +173,7 @@ def show(runs: dict[str, dict[str, Any]]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--families", nargs="+", default=list(FAMILIES), choices=ALL)
+    parser.add_argument("--groups", default="tree", choices=GROUPS, help="what is learned from")
     parser.add_argument("--seconds", type=float, default=300.0)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--count", type=int, default=12)
@@ -178,7 +183,7 @@ def main() -> None:
     runs: dict[str, dict[str, Any]] = {}
     if arguments.json is not None and arguments.json.exists():
         runs = json.loads(arguments.json.read_text())
-    settings = {"seconds": arguments.seconds, "count": arguments.count}
+    settings = {name: getattr(arguments, name) for name in ("groups", "seconds", "count")}
     if any({key: run[key] for key in settings} != settings for run in runs.values()):
         parser.error(f"{arguments.json} holds runs of other settings: take another file")
 
@@ -190,7 +195,8 @@ def main() -> None:
     chosen = [(seed, family) for seed in range(arguments.seeds) for family in arguments.families]
     for seed, family in chosen:
         if (name := f"{family}, seed {seed}") not in runs:
-            fast, steps = trained(resolve_source(ALL[family]), Config(), seed, arguments.seconds)
+            config, draw = GROUPS[arguments.groups], resolve_source(ALL[family])
+            fast, steps = trained(draw, config, seed, arguments.seconds)
             weights = fast.weights.tolist()
             keep(name, family=family, **settings, steps=steps, weights=weights)
             print(f"{name}: {steps} steps in {arguments.seconds:g} s", flush=True)

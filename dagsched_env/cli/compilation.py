@@ -90,7 +90,7 @@ def call_searchers() -> None:
     """Schedulers that search, and the races of ``solve``."""
     for name in SEARCHERS:
         SCHEDULERS[name](small_problem(), max_evaluations=200)
-    load_kernels(shop=True)
+    load_kernels()
 
 
 def call_searchers_sharing() -> None:

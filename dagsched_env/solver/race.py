@@ -4,11 +4,13 @@ No one way is best everywhere. Heats show which of them pays for a problem; the 
 genetic algorithm and the descents run first, because they search far from the best schedule; the
 annealings begin with it. Before all that come list schedules that learn from each other: they cost
 little, and on large problems they find more than anything else in the same time. Where CP-SAT may
-prove an optimum it has turns, too. In job shops tabu searches on critical blocks have all the time
-of the heats and the final.
+prove an optimum it has turns, too. A turn that has shortened the best schedule is followed by a
+tabu search on critical paths from there. In job shops such searches have all the time of the heats
+and the final.
 """
 
 import math
+from functools import cached_property
 
 import numpy as np
 
@@ -56,6 +58,8 @@ FINAL = 0.14
 """Least share of the budget of a turn after the heats."""
 FINAL_MOVES = 4000
 """Least moves per task in a turn after the heats."""
+FOLLOWED = 0.5
+"""Share of a turn that the tabu search after it has."""
 INTERRUPTION = 0.1
 """CP-SAT interrupts a turn for so much of its time at most."""
 SET_UP = 2.0
@@ -119,7 +123,7 @@ def race(
         return results[entrant], used[entrant]
 
     def run(entrant: Entrant, share: float) -> None:
-        results[entrant] = min(results[entrant], track.run(entrant, share))
+        results[entrant] = min(results[entrant], track.turn(entrant, share))
         used[entrant] += share
 
     for count, share in HEATS:
@@ -172,7 +176,7 @@ class _Track:
         return Descents(self._incumbent, self._rng, PLAIN)
 
     def tabu(self) -> Relinking:
-        """An entrant."""
+        """An entrant, where processors are not shared."""
         return Relinking(self._incumbent, self._rng)
 
     def entrants(self) -> list[Entrant]:
@@ -230,8 +234,28 @@ class _Track:
             order = execution_order(self._best.instance, schedule)
             self._incumbent.offer(order, schedule.processor)
 
+    def turn(self, entrant: Entrant, share: float) -> float:
+        """A turn of an entrant. If it shortens the best schedule, a tabu search from there has the
+        second half; there is none where processors are shared.
+
+        Returns:
+            The result, see ``Entrant.advance`` (time).
+        """
+        if self._best.instance.n_resources:
+            return self.run(entrant, share)
+        before = self._incumbent.makespan
+        result = self.run(entrant, (1.0 - FOLLOWED) * share)
+        if self._incumbent.makespan == before or not self.open:
+            return result
+        self._follower.restart()
+        return self.run(self._follower, FOLLOWED * share)
+
+    @cached_property
+    def _follower(self) -> Relinking:
+        return self.tabu()
+
     def run(self, entrant: Entrant, share: float) -> float:
-        """A turn of an entrant, for a share of the budget.
+        """Let an entrant search for a share of the budget.
 
         Returns:
             Its result, see ``Entrant.advance`` (time).

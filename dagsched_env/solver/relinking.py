@@ -68,7 +68,12 @@ class Relinking:
         self._best = np.empty(1)
         self._best_order = np.empty(n, dtype=np.int64)
         self._best_processor = np.empty(n, dtype=np.int64)
-        self._start(execution_order(instance, incumbent.schedule), incumbent.schedule.processor)
+        self.restart()
+
+    def restart(self) -> None:
+        """A tabu search from the best schedule of the race."""
+        schedule = self._incumbent.schedule
+        self._start(execution_order(self._incumbent.instance, schedule), schedule.processor)
 
     def begin(self) -> None:
         """Go on."""

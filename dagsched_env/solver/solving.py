@@ -27,7 +27,6 @@ from dagsched_env.solver.proof import CpSatTurns, load_cp_sat, may_prove, run_cp
 from dagsched_env.solver.race import MANY
 from dagsched_env.solver.relinking import Relinking
 from dagsched_env.solver.result import Callback, SolveResult
-from dagsched_env.solver.shapes import is_shop
 from dagsched_env.solver.threads import race_in_threads
 
 QUICKLY_BOUNDED = 1000
@@ -63,7 +62,8 @@ def solve(
     First come the lower bounds, if the budget affords them, the list schedulers that pay most for
     their time, and list schedules that learn from each other. Then a genetic algorithm, descents
     from many starts and annealings with several settings have short heats, and the best of them the
-    rest of the time; in job shops, tabu searches on critical blocks have all of it. Where CP-SAT is
+    rest of the time, each followed by a tabu search on critical paths; in job shops, tabu searches
+    have all of it. Where CP-SAT is
     installed and may prove the optimum in the time that is left, it has turns between theirs;
     without any limit it follows for some seconds at most on small problems.
     The solve ends early when a schedule is proved optimal.
@@ -152,21 +152,18 @@ def load_for(instance: Instance, budget_s: float | None) -> None:
     """Load what a solve with this budget may use, so that it is not charged for it."""
     if budget_s is not None:
         check_positive("budget_s", budget_s)
-    load_kernels(
-        resources=instance.n_resources > 0, release=instance.has_release, shop=is_shop(instance)
-    )
+    load_kernels(resources=instance.n_resources > 0, release=instance.has_release)
     if budget_s is not None and may_prove(instance, budget_s):
         load_cp_sat()
 
 
 @cache
-def load_kernels(*, resources: bool = False, release: bool = False, shop: bool = False) -> None:
+def load_kernels(*, resources: bool = False, release: bool = False) -> None:
     """Solve a tiny problem, so that no kernel has to be loaded or compiled within a budget.
 
     Args:
         resources: load those for problems with resources.
         release: load those for problems with release dates.
-        shop: load those for job shops.
     """
     shared: dict[str, Any] = (
         {"demands": [[1], [2], [1]], "capacities": [[2], [2]]} if resources else {}
@@ -177,7 +174,7 @@ def load_kernels(*, resources: bool = False, release: bool = False, shop: bool =
     run_list_schedulers(best)
     destructive_bound(best.instance)
     race_in_threads(best, [generator(0)], None, LOADING_MOVES)
-    if shop:
+    if not resources:
         budget = Budget(None, 1, MOVES)
         own = Incumbent(best.instance, budget, algorithm="", insertion=True, trace=None)
         Relinking(own, generator(0)).advance(0.0)

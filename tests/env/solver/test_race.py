@@ -1,5 +1,6 @@
 """Races: short heats for all entrants, the rest for the best, and all threads end together."""
 
+import itertools
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -45,17 +46,17 @@ class Watched(np.random.Generator):
 
 
 class Turns(list[tuple[Any, float, float]]):
-    """Entrant, share of the budget and result of each turn of a race."""
+    """Entrant, share of the budget and result of each turn of a race, or of each part of one."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        run = racing._Track.run
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, method: str = "run") -> None:
+        run = getattr(racing._Track, method)
 
         def recording(track: Any, entrant: Any, share: float) -> float:
             result = run(track, entrant, share)
             self.append((entrant, share, result))
             return result
 
-        monkeypatch.setattr(racing._Track, "run", recording)
+        monkeypatch.setattr(racing._Track, method, recording)
 
     def standing(self, end: int) -> dict[Any, tuple[float, float]]:
         """Entrant → its best result and its share of the budget, after so many turns."""
@@ -72,7 +73,7 @@ def test_all_run_in_the_first_heat_and_the_better_half_in_the_second(
     """After the heats the turn is always his who has the best result; of equals, who ran least."""
     leaders = set()
     for seed in range(6):
-        turns = Turns(monkeypatch)
+        turns = Turns(monkeypatch, "turn")
         best = begin(problem(30, 4, seed))
         race(best, np.random.default_rng(seed), None, 20_000 * 30)
         entrants = [entrant for entrant, *_ in turns]
@@ -244,3 +245,17 @@ def test_a_race_that_fails_ends_all(failing: int) -> None:
     with pytest.raises(ArithmeticError, match="no more numbers"):
         race_in_threads(begin(problem(60, 4)), rngs, FOREVER_S, None)
     assert not [thread for thread in threading.enumerate() if "race" in thread.name]
+
+
+def test_a_tabu_search_follows_turns_that_shorten_the_best_schedule(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parts, following = Turns(monkeypatch), 0
+    race(begin(problem(60, 4)), np.random.default_rng(0), None, 20_000 * 60)
+    for (entrant, share, _), (follower, rest, result) in itertools.pairwise(parts):
+        assert {entrant.name, follower.name} != {"tabu"}, "it follows another one"
+        if follower.name == "tabu":
+            assert rest == pytest.approx(share)
+            assert result < min(made for *_, made in parts[: parts.index((entrant, share, _))])
+            following += 1
+    assert 0 < following < len(parts) / 2, "not all turns shorten it"
