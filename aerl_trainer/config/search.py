@@ -23,11 +23,6 @@ class SearchConfig:
     """Weight of the exploration term of PUCT at a node with few visits."""
     c_puct_base: float = 19652.0
     """At a node of N visits PUCT's c is ``c_puct + ln((1 + N + base) / base)``, as in AlphaZero."""
-    root_selection: Literal["puct", "gumbel"] = "puct"
-    """At the root: PUCT, as below it, or sequential halving of actions drawn without replacement
-    (Gumbel MuZero), which is no better by more than the noise at 50 simulations and more."""
-    considered_actions: int = 16
-    """Root actions that sequential halving begins with."""
     best_weight: float = 0.0
     """Q = (1 - w)·mean + w·best over an edge's completed visits: 0 where visits are learned from,
     1 for solving."""
@@ -75,7 +70,7 @@ class SearchConfig:
     schedule. Visits then say less about the actions that were cut off."""
 
     def __post_init__(self) -> None:
-        counts = ("budget", "min_trajectories", "batch_size", "considered_actions", "max_children")
+        counts = ("budget", "min_trajectories", "batch_size", "max_children")
         for name in counts:
             require(getattr(self, name) >= 1, f"search.{name} must be at least 1")
         require(self.cap_factor >= 1, "search.cap_factor must be at least 1")
@@ -101,10 +96,6 @@ class SearchConfig:
         require(self.rollout_decay_steps >= 0, "search.rollout_decay_steps must not be negative")
         require(self.fix_every >= 0, "search.fix_every must not be negative")
         require(0 <= self.min_prior < 1, "search.min_prior must lie in [0, 1)")
-        require(
-            self.root_selection in ("puct", "gumbel"),
-            'search.root_selection is "puct" or "gumbel"',
-        )
         require(self.backup in ("return", "value"), 'search.backup is "return" or "value"')
         require(
             self.value_target in ("return", "rank"), 'search.value_target is "return" or "rank"'

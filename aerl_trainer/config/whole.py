@@ -19,7 +19,7 @@ from aerl_trainer.config.ray import RayConfig
 from aerl_trainer.config.run import InferenceConfig, RunConfig, ValidatorConfig
 from aerl_trainer.config.search import SearchConfig
 
-RETIRED = {"policy.ratio_clip"}
+RETIRED = {"policy.ratio_clip", "search.root_selection", "search.considered_actions"}
 """Settings of earlier versions, which are read over: their runs can still be used."""
 
 

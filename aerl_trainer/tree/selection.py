@@ -1,4 +1,4 @@
-"""Which edge of a node a simulation follows: by PUCT, by visits, or at the root by halving.
+"""Which edge of a node a simulation follows: by PUCT or by visits.
 
 In the trees of ``solve``, of validations and of a network; those that the fast policy learns from
 grow as ``variation`` says.
@@ -21,7 +21,6 @@ from aerl_trainer.tree.tree import (
     NO_NODE,
     Q_MAX,
     Q_MIN,
-    ROOT,
     SOLVED,
     TERMINAL,
     TreeArrays,
@@ -32,9 +31,6 @@ IN_FLIGHT = -2
 """In place of an edge: every leaf that could be chosen is being evaluated."""
 RANGE_FLOOR = 1e-3
 """Smallest range (in SLR) over which Q is normalised: below it differences are noise."""
-VISIT_OFFSET = 50.0
-VALUE_SCALE = 0.1
-"""σ(q̃) = (VISIT_OFFSET + max N)·VALUE_SCALE·q̃ weighs values against logits at the root."""
 
 
 class Rules(NamedTuple):
@@ -48,10 +44,6 @@ class Rules(NamedTuple):
     c_puct_base: float
     best_weight: float
     prune: bool
-    considered: int
-    """Most actions that sequential halving considers at the root; 0 = PUCT there too."""
-    gumbel: npt.NDArray[np.float64]
-    """``[K]`` added to the logits of the root's edges; not read without halving."""
 
 
 @inlined
@@ -105,67 +97,6 @@ def most_visited_edge(t: TreeArrays, node: int, cut: float) -> int:
         if t.edge_visits[e] > most and is_open(t.edge_child[e], t.status, t.pruning_bound, cut):
             chosen, most = e, t.edge_visits[e]
     return int(chosen)
-
-
-@borrowing
-def halving_edge(t: TreeArrays, rules: Rules, cut: float) -> int:
-    """Root edge whose turn it is in sequential halving (Danihelka et al. 2022, algorithm 2).
-
-    Of the edges with as many visits, completed or in flight, as the schedule asks for, the one of
-    highest ``g + ln P + σ(q̃)``.
-
-    Args:
-        rules: of the search; ``considered`` > 0.
-
-    Returns:
-        The edge; ``NO_EDGE`` past the budget, and where every such edge is finished.
-    """
-    first, last = t.first_edge[ROOT], t.first_edge[ROOT] + t.n_edges[ROOT]
-    mixed, done = _mixed_value(t, ROOT, last)
-    simulations = rules.budget - 1  # one has gone into the root itself
-    if done >= simulations:
-        return NO_EDGE
-    wanted = considered_visits(done, min(rules.considered, last - first), simulations)
-    most = 0
-    for e in range(first, last):
-        most = max(most, t.edge_visits[e])
-    low = t.scalars[Q_MIN]
-    scale = (VISIT_OFFSET + most) * VALUE_SCALE / max(t.scalars[Q_MAX] - low, RANGE_FLOOR)
-    chosen, highest = NO_EDGE, -np.inf
-    for e in range(first, last):
-        if t.edge_visits[e] + t.edge_in_flight[e] != wanted:
-            continue
-        best = t.edge_best[e]
-        q = _value(t.edge_visits[e], t.edge_total[e], best, mixed, rules.best_weight)
-        score = rules.gumbel[e - first] + np.log(t.edge_prior[e]) + scale * (q - low)
-        if score > highest and is_open(t.edge_child[e], t.status, t.pruning_bound, cut):
-            chosen, highest = e, score
-    return int(chosen)
-
-
-@borrowing
-def considered_visits(done: int, considered: int, simulations: int) -> int:
-    """Visits that the next action must have had so far.
-
-    Args:
-        done: simulations at the root so far.
-        considered: actions that halving begins with.
-        simulations: of the whole search.
-
-    Each phase gives all actions that are still considered equally many visits, an equal share of
-    the simulations to each phase; then the worse half goes, down to two actions.
-    """
-    if considered == 1:
-        return done
-    phases = int(np.ceil(np.log2(considered)))
-    visits = 0
-    while True:
-        extra = max(1, simulations // (phases * considered))
-        if done < extra * considered:
-            return visits + done // considered
-        done -= extra * considered
-        visits += extra
-        considered = max(2, considered // 2)
 
 
 @inlined

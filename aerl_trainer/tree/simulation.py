@@ -17,7 +17,6 @@ from aerl_trainer.tree.leaves import LeafBatch
 from aerl_trainer.tree.selection import (
     IN_FLIGHT,
     Rules,
-    halving_edge,
     is_finished,
     is_open,
     most_visited_edge,
@@ -152,13 +151,7 @@ def _select(t: TreeArrays, rules: Rules, cut: float) -> tuple[bool, int]:
     start = t.counters[SEARCH_ROOT]
     node, edge = start, t.parent_edge[start]
     while t.status[node] == EXPANDED:
-        edge = NO_EDGE
-        if completing:
-            edge = most_visited_edge(t, node, cut)
-        elif node == ROOT and rules.considered > 0:
-            edge = halving_edge(t, rules, cut)
-        if edge == NO_EDGE:
-            edge = puct_edge(t, node, rules, cut)
+        edge = most_visited_edge(t, node, cut) if completing else puct_edge(t, node, rules, cut)
         if edge == IN_FLIGHT:
             return False, edge
         if edge == NO_EDGE:  # cut off since it was expanded: start again without it

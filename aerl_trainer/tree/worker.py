@@ -46,7 +46,7 @@ class SearchWorker:
         states: the batch to work in; its first dimension bounds the mini-batch.
         evaluator: the network, or ``PriorEvaluator``.
         config: search settings.
-        explore: root noise, as in training: Dirichlet's with PUCT, Gumbel's with halving.
+        explore: Dirichlet noise at the root, as in training.
         network: False skips the network's inputs (for ``PriorEvaluator``).
     """
 
@@ -71,8 +71,8 @@ class SearchWorker:
         self._workspace = allocate_leaves(*job.instance.shape)
         self._rng = generator(job.seed, "actor", actor)
         self._guide = _guide(job, config, self._rng, network)
-        self._rules = _rules(config, job.seed, explore)
-        self._noisy_root = explore and config.root_selection == "puct"
+        self._rules = _rules(config)
+        self._explore = explore
 
     def run_batch(self, rollout_weight: float, spent: float = 0.0) -> int:
         """One mini-batch of simulations, and the step of the search root that follows it.
@@ -169,7 +169,7 @@ class SearchWorker:
 
     def _root_noise(self) -> Floats:
         """Dirichlet noise if row 0 is the root, the same for every actor; else nothing."""
-        if not self._noisy_root or not self._begins_with_root:
+        if not self._explore or not self._begins_with_root:
             return NO_NOISE
         k = int(self._leaves.states.n_candidates[0])
         rng = generator(self._job.seed, "root-noise")
@@ -198,10 +198,7 @@ def _guide(job: SearchJob, config: SearchConfig, rng: np.random.Generator, netwo
     )
 
 
-def _rules(config: SearchConfig, seed: int, explore: bool) -> Rules:
-    gumbel = np.zeros(config.max_children)
-    if explore:
-        gumbel = generator(seed, "root-gumbel").gumbel(size=config.max_children)
+def _rules(config: SearchConfig) -> Rules:
     return Rules(
         budget=config.budget,
         min_paths=config.min_trajectories,
@@ -210,6 +207,4 @@ def _rules(config: SearchConfig, seed: int, explore: bool) -> Rules:
         c_puct_base=float(config.c_puct_base),
         best_weight=float(config.best_weight),
         prune=config.prune,
-        considered=config.considered_actions if config.root_selection == "gumbel" else 0,
-        gumbel=gumbel,
     )

@@ -87,8 +87,6 @@ class ReferenceTree:
     cap: int
     c_puct_base: float = 8.0
     prune: bool = False
-    considered: int = 0
-    gumbel: tuple[float, ...] = (0.5, -1.0, 1.5)
     max_nodes: int = 10**9
     max_edges: int = 10**9
 
@@ -160,11 +158,8 @@ class ReferenceTree:
             if self.simulations >= self.budget:
                 edge = max(open_edges, key=lambda e: e.visits)
             else:
-                scores, at_turn = self._scores(node), self._at_turn(node, open_edges)
-                if at_turn:
-                    scores, open_edges = self._halving_scores(node), at_turn
-                else:
-                    open_edges = [e for e in open_edges if not _under_evaluation(e)]
+                scores = self._scores(node)
+                open_edges = [e for e in open_edges if not _under_evaluation(e)]
                 if not open_edges:
                     return path, False
                 edge = max(open_edges, key=lambda e: scores[e])
@@ -198,25 +193,6 @@ class ReferenceTree:
             mean = edge.total / edge.visits
             q = (1 - self.best_weight) * mean + self.best_weight * edge.best
         return (q - self.low) / max(self.high - self.low, RANGE_FLOOR)
-
-    # -- sequential halving at the root ----------------------------------------------------------
-
-    def _at_turn(self, node: Node, open_edges: list[Edge]) -> list[Edge]:
-        """Edges among which sequential halving chooses now; none where it has no say."""
-        if node is not self.root or self.considered == 0:
-            return []
-        sequence = halving_sequence(min(self.considered, len(node.edges)), self.budget - 1)
-        done = sum(edge.visits + edge.in_flight for edge in node.edges)
-        if done >= len(sequence):
-            return []
-        return [edge for edge in open_edges if edge.visits + edge.in_flight == sequence[done]]
-
-    def _halving_scores(self, node: Node) -> dict[Edge, float]:
-        most = max(edge.visits for edge in node.edges)
-        return {
-            edge: noise + math.log(edge.prior) + (50 + most) * 0.1 * self._q(node, edge)
-            for edge, noise in zip(node.edges, self.gumbel, strict=False)
-        }
 
     # -- expansion and the end -------------------------------------------------------------------
 
@@ -264,19 +240,6 @@ class ReferenceTree:
             self.outcome = "exhausted"
         elif self.simulations >= self.cap:
             self.outcome = "cap"
-
-
-def halving_sequence(considered: int, simulations: int) -> list[int]:
-    """Visits of the actions in the order of the simulations, by going through the motions."""
-    visits, sequence = [0] * considered, []
-    while len(sequence) < simulations:
-        share = simulations / (max(1, math.ceil(math.log2(len(visits)))) * considered)
-        for _ in range(max(1, int(share))):
-            for action in range(considered):
-                sequence.append(visits[action])
-                visits[action] += 1
-        considered = max(min(2, len(visits)), considered // 2)
-    return sequence[:simulations]
 
 
 def _under_evaluation(edge: Edge) -> bool:

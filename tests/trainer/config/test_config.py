@@ -96,8 +96,6 @@ OUT_OF_RANGE = [
     ("search", "min_trajectories", 0),
     ("search", "batch_size", -3),
     ("search", "max_children", 0),
-    ("search", "root_selection", "other"),
-    ("search", "considered_actions", 0),
     ("search", "cap_factor", 0.5),
     ("search", "c_puct", -0.1),
     ("search", "c_puct_base", 0.0),

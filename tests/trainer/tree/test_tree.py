@@ -90,8 +90,6 @@ def rules_of(model: ReferenceTree) -> Rules:
         model.c_puct_base,
         model.best_weight,
         model.prune,
-        model.considered,
-        np.array(model.gumbel),
     )
 
 
@@ -209,7 +207,6 @@ steps = st.lists(
     budget=st.integers(1, 40),
     min_paths=st.integers(1, 8),
     prune=st.booleans(),
-    considered=st.integers(0, WIDTH + 1),
 )
 def test_any_interleaving_of_actors_grows_the_tree_of_the_model(
     steps: list[tuple[int, int, int]],
@@ -220,7 +217,6 @@ def test_any_interleaving_of_actors_grows_the_tree_of_the_model(
     budget: int,
     min_paths: int,
     prune: bool,
-    considered: int,
 ) -> None:
     pair = Pair(
         seed,
@@ -231,7 +227,6 @@ def test_any_interleaving_of_actors_grows_the_tree_of_the_model(
         min_paths=min_paths,
         cap=2 * budget,
         prune=prune,
-        considered=considered,
     )
     for actor, limit, choice in steps:
         if actor not in pair.in_flight:
