@@ -60,6 +60,13 @@ def test_a_file_overrides_single_keys(tmp_path: Path) -> None:
     assert config == expected
 
 
+def test_settings_of_earlier_versions_are_read_over(tmp_path: Path) -> None:
+    """Their runs can still be used."""
+    old = '[search]\nbudget = 9\nroot_selection = "gumbel"\nconsidered_actions = 8\n'
+    old += '[policy]\nratio_clip = 1.0\n[learner]\ngroups = "both"\n'
+    assert load(tmp_path, old) == load(tmp_path, "[search]\nbudget = 9\n")
+
+
 def test_levels_from_toml(tmp_path: Path) -> None:
     text = """
     [[curriculum.levels]]
