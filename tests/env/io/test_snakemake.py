@@ -281,7 +281,7 @@ def _interrupt(folder: Path, target: str) -> None:
         start_new_session=True,
     )
     try:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while not (folder / target).exists() and time.monotonic() < deadline:
             time.sleep(0.05)
     finally:
