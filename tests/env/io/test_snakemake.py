@@ -273,7 +273,8 @@ def test_failures_restarts_and_interruptions(tmp_path):
 
 
 def _interrupt(folder: Path, target: str) -> None:
-    """Kill Snakemake, and its job, while the job runs."""
+    """Kill Snakemake, and its job, while the job runs and is marked; it is marked a little later."""
+    marks = folder / ".snakemake" / "incomplete"
     process = subprocess.Popen(
         [sys.executable, "-m", "snakemake", "--cores", "1", target],
         cwd=folder,
@@ -282,7 +283,9 @@ def _interrupt(folder: Path, target: str) -> None:
     )
     try:
         deadline = time.monotonic() + 120
-        while not (folder / target).exists() and time.monotonic() < deadline:
+        while time.monotonic() < deadline and not (
+            (folder / target).exists() and any(path.is_file() for path in marks.rglob("*"))
+        ):
             time.sleep(0.05)
     finally:
         os.killpg(process.pid, signal.SIGKILL)
