@@ -273,7 +273,7 @@ def test_failures_restarts_and_interruptions(tmp_path):
 
 
 def _interrupt(folder: Path, target: str) -> None:
-    """Kill Snakemake, and its job, while the job runs and is marked; it is marked a little later."""
+    """Kill Snakemake and its job, once the job runs and, a little later, is marked."""
     marks = folder / ".snakemake" / "incomplete"
     process = subprocess.Popen(
         [sys.executable, "-m", "snakemake", "--cores", "1", target],
