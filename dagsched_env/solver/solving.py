@@ -62,10 +62,10 @@ def solve(
     First come the lower bounds, if the budget affords them, the list schedulers that pay most for
     their time, and list schedules that learn from each other. Then a genetic algorithm, descents
     from many starts and annealings with several settings have short heats, and the best of them the
-    rest of the time, each followed by a tabu search on critical paths; in job shops, tabu searches
-    have all of it. Where CP-SAT is
-    installed and may prove the optimum in the time that is left, it has turns between theirs;
-    without any limit it follows for some seconds at most on small problems.
+    rest of the time. A tabu search on critical paths follows where one of them has shortened the
+    best schedule; in job shops, tabu searches have all of the time. Where CP-SAT is installed and
+    may prove the optimum in the time that is left, it has turns between theirs; without any limit
+    it follows for some seconds at most on small problems.
     The solve ends early when a schedule is proved optimal.
     Ctrl-C ends it, too: the result is the best schedule so far.
 
