@@ -171,12 +171,12 @@ def small_problem() -> Instance:
 
 
 def sharing_problem() -> Instance:
-    """The problem with tasks that share processors."""
+    """The problem with tasks that share processors; no first schedule of it is at the bound."""
     problem = small_problem()
     return altered(
         problem,
-        demands=np.ones((problem.n_tasks, 1)),
-        capacities=np.full((problem.n_processors, 1), 2),
+        demands=1 + np.arange(problem.n_tasks)[:, None] % 2,
+        capacities=np.full((problem.n_processors, 1), 3),
     )
 
 

@@ -21,6 +21,7 @@ def cpop(instance: Instance, *, insertion: bool = True) -> Schedule:
     order. The critical path is traced from the first critical source through the first critical
     successors. Its processor is the one that runs it in the least time. If no processor can run all
     of it, one that can run most of its tasks is taken, and the others are placed like other tasks.
+    With resources other tasks may run beside the path, where its processor has room for them.
 
     Args:
         instance: the problem.

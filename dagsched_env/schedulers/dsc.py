@@ -20,7 +20,8 @@ def dsc(instance: Instance, *, insertion: bool = False) -> Schedule:
     processor with the least work, that of the cluster included, at the costs of that processor. If
     no processor can run a whole cluster, it goes to one that can run most of its tasks, and its
     other tasks are mapped like a cluster. The level of a task is the longest path to an exit at the
-    costs of this assignment; ties: stored topological order.
+    costs of this assignment; ties: stored topological order. With resources work is still the sum
+    of times, whatever share of the processor a task takes.
 
     Args:
         instance: the problem.

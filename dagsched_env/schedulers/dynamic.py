@@ -75,6 +75,7 @@ def bil(instance: Instance, *, insertion: bool = False) -> Schedule:
     and w ≠ q, which is comp + OCT; the basic imaginary makespan is ``BIM = start + BIL``. With k
     ready tasks, the task with the highest k-th smallest BIM is next (its largest BIM where it has
     fewer than k). It is placed where ``BIM + comp·max(k / p − 1, 0)`` is least; ties: lowest index.
+    With resources p is still the number of processors, not of tasks that fit side by side.
 
     Args:
         instance: the problem.

@@ -37,7 +37,8 @@ def genetic(
     """Crossover and mutation of orders and assignments; a child competes with its mother.
 
     The first generation consists of the best of HEFT, PEFT and ``start``, and of list schedules
-    with noise on the ranks. The search ends early when a schedule reaches a lower bound.
+    with noise on the ranks. The search ends early when a schedule reaches a lower bound. With
+    resources, and without release dates, children are justified to both sides.
 
     Args:
         instance: the problem.

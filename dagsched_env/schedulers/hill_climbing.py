@@ -33,7 +33,8 @@ def hill_climbing(
 
     The first climb starts from the best of HEFT, PEFT and ``start``. A climb without improvement
     for 100·n evaluations ends; the next one starts from a list schedule with noise on the ranks.
-    The search ends early when a schedule reaches a lower bound.
+    The search ends early when a schedule reaches a lower bound. With resources each move is judged
+    by decoding the whole schedule.
 
     Args:
         instance: the problem.

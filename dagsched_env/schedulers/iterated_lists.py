@@ -119,7 +119,8 @@ def iterated_lists(
     that were chosen. Tasks on a nearly longest path that waited for their processor come earlier in
     the lists that follow. Each task goes where its finish time + cost to go + price · duration is
     least; prices are drawn around the last one that did well. The search ends early when a schedule
-    reaches a lower bound.
+    reaches a lower bound. With resources a task has waited for its processor if it starts later
+    than its inputs arrive.
 
     Args:
         instance: the problem.

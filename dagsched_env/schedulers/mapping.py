@@ -97,7 +97,7 @@ def eft_greedy(instance: Instance, *, insertion: bool = True) -> Schedule:
 def met(instance: Instance, *, insertion: bool = False) -> Schedule:
     """Minimum execution time: each task on the processor that runs it fastest; ties: lowest index.
 
-    Load and communication do not matter.
+    Load and communication do not matter. With resources a task waits there until it fits.
 
     Args:
         instance: the problem.
@@ -114,7 +114,8 @@ def met(instance: Instance, *, insertion: bool = False) -> Schedule:
 def olb(instance: Instance, *, insertion: bool = False) -> Schedule:
     """Opportunistic load balancing: each task on the eligible processor that is free first.
 
-    Its execution time there and the arrival of its data do not matter; ties: lowest index.
+    Its execution time there and the arrival of its data do not matter; ties: lowest index. With
+    resources it is the processor that can hold the task first, behind the starts of those before.
 
     Args:
         instance: the problem.
@@ -131,7 +132,8 @@ def fastest_node(instance: Instance, *, insertion: bool = False) -> Schedule:
 
     If no processor can run all tasks, the one that can run most of them runs those; ties: the
     faster one. The other tasks are placed by the same rule. The baseline of speedup figures, e.g.
-    sec. 5.1 of Topcuoglu, Hariri, Wu 2002, IEEE TPDS 13(3).
+    sec. 5.1 of Topcuoglu, Hariri, Wu 2002, IEEE TPDS 13(3). With resources its tasks run side by
+    side where they fit.
 
     Args:
         instance: the problem.

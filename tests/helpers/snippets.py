@@ -46,7 +46,7 @@ class Block(NamedTuple):
         if self.language == "python" and not self.is_file:
             return [[sys.executable, "-c", self.content]]
         return [
-            shlex.split(LONG.sub(f"--minutes 0.05 {BRIEF}", line))
+            shlex.split(LONG.sub(f"--minutes 0.02 {BRIEF}", line))
             for line in self._lines
             if _runs(line)
         ]

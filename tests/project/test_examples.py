@@ -102,7 +102,7 @@ def test_own_generator(tmp_path):
 
 
 def test_graph_network(tmp_path):
-    output = run("graph_network.py", directory=tmp_path)
+    output = run("graph_network.py", "--steps", "250", directory=tmp_path)
     losses = [float(x) for x in re.findall(r"loss ([\d.]+)$", output, re.MULTILINE)]
     assert losses[-1] < losses[0] / 100
     ratio = dict(re.findall(r"^  (.+?) +([\d.]+)$", output, re.MULTILINE))

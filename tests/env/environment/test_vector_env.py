@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -239,6 +240,26 @@ def test_without_autoreset_a_finished_environment_waits_for_its_reset() -> None:
     envs.reset(options={"reset_mask": np.array([False, True])})
     _, _, terminated, _, info = envs.step(np.array([0, 1]))
     assert terminated.tolist() == info["_makespan"].tolist() == [True, False]
+
+
+def test_partial_resets_leave_the_statistics_of_the_others() -> None:
+    """Around a ``SyncVectorEnv`` they do not, see findings/gymnasium_partial_resets.sh."""
+    single = DAGSchedVectorEnv(
+        CHAIN,
+        num_envs=2,
+        action="task",
+        max_tasks=4,
+        max_edges=3,
+        autoreset_mode=AutoresetMode.DISABLED,
+    )
+    envs = RecordEpisodeStatistics(single)
+    envs.reset(options={"instances": [SINGLE, CHAIN]})
+    lengths = []
+    for step in range(4):
+        *_, over, _, info = envs.step(np.array([0, step]))
+        lengths.append(info["episode"]["l"].tolist())
+        envs.reset(options={"reset_mask": over, "instances": [SINGLE, CHAIN]})
+    assert lengths == [[1, 0], [1, 0], [1, 0], [1, 4]]
 
 
 def test_instances_of_a_reset_last_for_one_episode() -> None:

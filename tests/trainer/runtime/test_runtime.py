@@ -456,6 +456,7 @@ AFTER_WARM_UP = """
 import importlib, pkgutil, tempfile
 import aerl_trainer, dagsched_env
 from numba.core.dispatcher import Dispatcher
+from helpers.sharing import sharing_instance
 from helpers.small_runs import lockstep_config, problem
 from aerl_trainer.run.reporting import RunDirectory
 from aerl_trainer.cli import main
@@ -489,6 +490,7 @@ with tempfile.TemporaryDirectory() as directory:
     train(lockstep_config(run={"max_steps": 6}), RunDirectory(directory))
     solve(instance, simulations=20, checkpoint=directory).schedule.validate(instance)
 solve(instance, simulations=20)
+solve(sharing_instance(12, 0, [[5, 2.0], [4, 3.0]]), simulations=20)
 env = DAGSchedEnv(instance)
 _, info = env.reset(seed=0)
 env.step(int(info["action_mask"].argmax()))
