@@ -22,6 +22,7 @@ In reading order:
 """
 
 import argparse
+import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -82,7 +83,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     print_any_text()
     words = sys.argv[1:] if argv is None else argv
     command_line = argparse.Namespace(command_line=shlex.join(["dagsched", *words]))
-    arguments = _parser().parse_args(words, command_line)
+    parser = _parser()
+    arguments, rest = parser.parse_known_args(words, command_line)
+    if hasattr(arguments, "settings") and all(re.match(r"\w[\w-]*=", word) for word in rest):
+        arguments.settings += rest  # argparse takes no more of them after an option
+    elif rest:
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
     code: int | None = None
     try:
         with interrupts(), announced_compilation("dagsched"):
@@ -92,6 +98,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         leave_unread()
     except (DAGSchedError, OSError, UnicodeEncodeError) as error:
         print(f"dagsched: error: {_one_line(error)}", file=sys.stderr)
+        return EXIT_ERROR
+    except MemoryError as error:
+        print(f"dagsched: error: not enough memory: {_one_line(error)}", file=sys.stderr)
         return EXIT_ERROR
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED

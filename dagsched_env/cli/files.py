@@ -16,6 +16,9 @@ from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.platforms import PLATFORMS
 from dagsched_env.sources import plugins, specs
 
+MOST_TASKS = 10**8
+"""Beyond, a graph does not fit into the memory of any usual machine."""
+
 
 def add_commands(commands: Commands) -> None:
     """Add both commands."""
@@ -122,6 +125,11 @@ def _generate(arguments: argparse.Namespace) -> None:
     check_instance_output("--out", arguments.out)
     say_hidden(plugins.FAMILIES, GENERATORS, [arguments.family])
     family = specs.make_family(arguments.family, _settings(arguments))
+    if family.max_tasks > MOST_TASKS:
+        raise DAGSchedError(
+            f"{arguments.family} has up to {family.max_tasks:.3g} tasks with these parameters: at "
+            f"most {MOST_TASKS:.0e} can be drawn"
+        )
     instance = family(np.random.default_rng(arguments.seed))
     io.save(instance, arguments.out)
     print(f"wrote {arguments.out}: {instance.n_tasks} tasks, {instance.n_edges} edges")
@@ -135,7 +143,11 @@ def _settings(arguments: argparse.Namespace) -> dict[str, str]:
         "beta": arguments.beta,
     }
     settings = {key: str(value) for key, value in options.items() if value is not None}
-    settings |= dict(_setting(text) for text in arguments.settings)
+    given = [_setting(text) for text in arguments.settings]
+    for i, (key, _) in enumerate(given):
+        if key in dict(given[:i]):
+            raise DAGSchedError(f"{key} is given twice")
+    settings |= dict(given)
     defaults = {"processors": arguments.processors, "ccr": arguments.ccr}
     if "cpus" in settings:  # they determine the number of processors
         del defaults["processors"]

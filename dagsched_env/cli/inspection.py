@@ -46,7 +46,7 @@ def read_schedule(path: str, instance: Instance) -> Schedule:
         OSError: the file cannot be read.
     """
     with named(path):
-        schedule = Schedule.from_json(Source(Path(path)).text)
+        schedule = Schedule.from_json(Source(Path(path)).text, instance)
         schedule.validate(instance)
     return schedule
 

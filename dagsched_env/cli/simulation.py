@@ -24,7 +24,7 @@ from dagsched_env.cli.dispatchers import (
     schedulers_of,
 )
 from dagsched_env.cli.machines import add_machines, machine_flags, read_problems, say_machines
-from dagsched_env.cli.outputs import PAGES, TABLES, check_output
+from dagsched_env.cli.outputs import PAGES, TABLES, check_distinct, check_output
 from dagsched_env.cli.policies import add_checkpoint, read_policies
 from dagsched_env.cli.progress import bar
 from dagsched_env.cli.schedulers import SOLVE, choose
@@ -119,6 +119,9 @@ def _simulate(arguments: argparse.Namespace) -> None:
     check_output("--csv", arguments.csv, TABLES, inputs)
     check_output("--html", arguments.html, PAGES, inputs)
     check_output("--gantt", arguments.gantt, (*PICTURES, *PAGES), inputs)
+    check_distinct(*((f"--{name}", getattr(arguments, name)) for name in ("csv", "html", "gantt")))
+    if arguments.objective == "tardiness" and arguments.slack is None:
+        raise DAGSchedError("tardiness needs deadlines: give --slack")
     names = list(dict.fromkeys(arguments.dispatchers))
     reference = arguments.reference or names[0]
     if reference not in names:

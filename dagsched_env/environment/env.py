@@ -96,6 +96,8 @@ class DAGSchedEnv(gymnasium.Env[Any, Any]):
             raise DAGSchedError(f"illegal_penalty={illegal_penalty} is not a number >= 0")
         if max_illegal_actions < 1:
             raise DAGSchedError(f"max_illegal_actions={max_illegal_actions} is not at least 1")
+        if not isinstance(insertion, bool | np.bool_):
+            raise DAGSchedError(f"insertion={insertion!r} is not True or False")
         self.render_mode = render_mode
         self._draw = resolve_source(instances)
         self.padding = Padding.of(self._draw, max_tasks, max_processors, max_edges)

@@ -13,8 +13,12 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from dagsched_env.generators.family import GraphFamily, workflow
+from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.parameters import Range, as_range, check_range, checked, draw_range
 from dagsched_env.problem.workflow import Workflow
+
+MOST_TILES = 400
+"""In a row."""
 
 
 class Kernel(NamedTuple):
@@ -41,6 +45,12 @@ class TiledFamily(GraphFamily):
     factorisation: ClassVar[str]
 
     tiles: Range = checked(5, check_range)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        most = as_range(self.tiles)[1]
+        if most > MOST_TILES:
+            raise DAGSchedError(f"tiles is {most}: at most {MOST_TILES}, which are 10⁷ tasks")
 
     @property
     def max_tasks(self) -> int:

@@ -99,7 +99,8 @@ class History:
         """Keep a run: all its tasks of which a time is known.
 
         Returns:
-            How many measurements are new: none where this run is there already.
+            How many measurements are new: none where this run is there already, but for kinds of it
+            that were forgotten.
 
         Raises:
             DAGSchedError: the file is no history, or of a later version of this package.
@@ -109,13 +110,22 @@ class History:
         with self._open() as database, database:
             database.execute("BEGIN IMMEDIATE")
             last = database.execute("SELECT max(id) FROM run").fetchone()[0] or 0
-            added = database.execute(
+            digest = _digest(run)
+            database.execute(
                 "INSERT OR IGNORE INTO run (id, digest, tool, name) VALUES (?, ?, ?, ?)",
-                (last + 1, _digest(run), run.tool, run.workflow.name),
-            ).rowcount
-            if not added:
-                return 0
-            rows = list(_measurements(run, last + 1, self._known(database, run.tool)))
+                (last + 1, digest, run.tool, run.workflow.name),
+            )
+            (number,) = database.execute(
+                "SELECT id FROM run WHERE digest = ?", (digest,)
+            ).fetchone()
+            there = {
+                kind
+                for (kind,) in database.execute(
+                    "SELECT DISTINCT kind FROM measurement WHERE run = ?", (number,)
+                )
+            }
+            measured = _measurements(run, number, self._known(database, run.tool))
+            rows = [row for row in measured if row[1] not in there]
             database.executemany("INSERT INTO measurement VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
         self._estimates.pop(run.tool, None)
         return len(rows)

@@ -9,6 +9,7 @@ import os
 import re
 import secrets
 import shutil
+import sys
 import threading
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -34,13 +35,19 @@ def write_text(path: str | PathLike[str], text: str) -> None:
 def write_bytes(path: str | PathLike[str], content: bytes) -> None:
     """Write a file under a temporary name beside ``path``, then rename it.
 
-    A device or a pipe is written to directly: renaming would replace it.
+    A device or a pipe is written to directly: renaming would replace it. So is an open file of this
+    process, such as ``/dev/stdout``: what it is redirected to keeps what is in it.
 
     Raises:
         OSError: the file cannot be written; it names ``path``, and an old file there is unchanged.
     """
     target = Path(path)
     with naming(target):
+        if (descriptor := _descriptor(target)) is not None:
+            sys.stdout.flush()  # what was printed before comes before
+            with os.fdopen(os.dup(descriptor), "wb") as stream:
+                stream.write(content)
+            return
         if target.exists() and not target.is_file():
             target.write_bytes(content)
             return
@@ -124,6 +131,16 @@ def naming(path: str | PathLike[str]) -> Iterator[None]:
             error.filename = str(path)
             del error.filename2
         raise
+
+
+def _descriptor(path: Path) -> int | None:
+    """The open file of this process that the path is a name of; None: it is an ordinary path."""
+    while path.is_symlink():
+        folder = os.path.realpath(path.parent)
+        if folder == f"/proc/{os.getpid()}/fd":
+            return int(path.name)
+        path = Path(folder, os.readlink(path))
+    return None
 
 
 def _place(path: Path) -> Path:

@@ -8,7 +8,8 @@ Slices of one row may not overlap. So a processor with resources is a process of
 many rows as it needs, and with a counter for the use of each resource.
 
 Edges, machines and resources are in ``otherData``, so that ``trace_events`` reads the trace back
-where there are at most 256 processors.
+where there are at most 256 processors. What tasks take on other processors is not in it;
+``unrelated`` says that they differ there.
 """
 
 import json
@@ -58,6 +59,8 @@ def dump(instance: Instance, schedule: Schedule | None) -> str:
         ends, data = instance.edges.tolist(), instance.data.tolist()
         other["edges"] = [[u, v, size] for (u, v), size in zip(ends, data, strict=True)]
         other["machines"] = run_json.machines_record(_machines(instance))
+    if (instance.comp != instance.comp[:, :1]).any():
+        other["unrelated"] = True
     if instance.assumptions:
         other["assumptions"] = instance.assumptions
     return (

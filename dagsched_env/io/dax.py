@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 REQUESTED = {CORES: 1.0, MEMORY: 1024.0**2, GPUS: 1.0}
 """Resource, and the profile of Pegasus by which a job asks for it → unit of the profile."""
+JOBS = ("job", "dax", "dag")
+"""The last two are workflows of their own, each in a file; here each is one task."""
 NOTE = "as jobs ask for"
 
 
@@ -40,7 +42,7 @@ def parse(root: "Element") -> Workflow:
     """
     if local_name(root) != "adag":
         raise FormatError(f"no DAX: the root element is <{local_name(root):.40}>, not <adag>")
-    jobs = list(children(root, "job"))
+    jobs = [element for element in root if local_name(element) in JOBS]
     if not jobs:
         raise FormatError("<adag> has no <job>: a workflow has at least one task")
     index: dict[str, int] = {}

@@ -142,7 +142,7 @@ def _task(row: dict[str, str], where: str) -> Task:
     slack = ROUNDED if math.isnan(finish) else CLOCK
     finish = submit + duration("duration") if math.isnan(finish) else finish
     if math.isnan(start):
-        start = max(finish - runtime, submit)  # digits are rounded
+        start = submit if math.isnan(runtime) else max(finish - runtime, submit)  # rounded digits
     runtime = finish - start if math.isnan(runtime) else runtime
     process, tag = _process_and_tag(row)
     return Task(

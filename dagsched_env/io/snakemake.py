@@ -6,6 +6,8 @@ runtime and the peak of ``memory`` from the tables of ``benchmark:`` where there
 memory is ``mem_mb``, which is what a rule asked for. The machine has the cores of the last call
 that ran a job. Jobs of earlier calls keep their runtime, but are not in the run.
 
+The start of a job with ``run:`` is that of the log file, in whole seconds.
+
 Not read: a database at another place (``--persistence-backend-db-url``), jobs without outputs, and
 jobs of a call with ``--drop-metadata``. A call with ``--touch`` overwrites the times of jobs.
 """
@@ -65,7 +67,8 @@ def parse(folder: Path) -> Run:
             f"no record of a finished job in {HIDDEN}: run the workflow, without --drop-metadata"
         )
     touched = np.array([_touched(calls, place) for place in placed])
-    here = np.array([place.call == last for place in placed]) & ~touched
+    timed = np.array([math.isfinite(place.job.start) for place in placed])
+    here = np.array([place.call == last for place in placed]) & ~touched & timed
     call = calls[last] if last >= 0 else None
     workflow, input_bytes, files = _workflow(
         folder, placed, touched, () if call is None else call.provided
@@ -73,7 +76,7 @@ def parse(folder: Path) -> Run:
     start, finish = _times(placed, here)
     machines, limits = _machine(call, workflow, start, finish)
     remarks = (
-        *_said_of_jobs(placed, calls, here, touched),
+        *_said_of_jobs(placed, calls, here, touched, timed),
         *_said_of_records(records, len(done) - len(placed), calls, printings),
         *files,
         *limits,
@@ -145,7 +148,15 @@ def _placed(folder: Path, job: Job, calls: Sequence[Call], printings: Printings)
     started = told[-1] if told else None
     table = None if started is None else started.benchmark
     measured = Measured() if table is None else read_benchmark(folder, table)
-    return Placed(job, own, started, measured)
+    return Placed(_timed(job, started), own, started, measured)
+
+
+def _timed(job: Job, started: Started | None) -> Job:
+    """With its start by the log where the record has none, to the second; NaN: neither has it."""
+    if job.start <= job.finish:
+        return job
+    took = math.nan if started is None else started.ended - started.began
+    return job._replace(start=job.finish - took)
 
 
 def _drops(call: Call) -> bool:
@@ -268,10 +279,11 @@ def _said_of_jobs(
     calls: Sequence[Call],
     here: npt.NDArray[np.bool_],
     touched: npt.NDArray[np.bool_],
+    timed: npt.NDArray[np.bool_],
 ) -> list[str]:
     """Sentences on jobs of earlier calls, restarts, and checkpoints."""
     n, said = len(placed), []
-    earlier = n - int(here.sum()) - int(touched.sum())
+    earlier = int((~here & ~touched & timed).sum())
     if not calls:
         said.append("no log files: all jobs are taken for those of one run")
     if earlier:
@@ -280,6 +292,9 @@ def _said_of_jobs(
     if touched.any():
         text = "--touch overwrote the times of their records"
         said.append(f"{int(touched.sum())} of {n} jobs are not measured: {text}")
+    if not timed.all():
+        text = "Snakemake records no start where a rule has run:, and no log file has it"
+        said.append(f"{int((~timed).sum())} of {n} jobs are not measured: {text}")
     silent = sum(place.started is None for place in placed)
     if silent and calls:
         why = "a call with --quiet, or a rule with a message"

@@ -4,6 +4,7 @@ There is one file for each call, named by the local time of its start. It has wh
 outputs lack: threads, resources, benchmarks, and which jobs failed. With ``--quiet`` it is empty.
 """
 
+import math
 import re
 import shlex
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ FINISHED = re.compile(r"(?:    )?Finished job(?:id:)? (\d+)")
 PROVIDED = re.compile(r"(\w+)=(?:Resource\(\"\w+\", )?(\d+)\)?")
 HEADER = re.compile(r" *(?:Command|Host|host|Provided [a-z ]+): ")
 AMOUNT = re.compile(r"(\w+)=(\d+(?:\.\d+)?)")
+CLOCK = re.compile(r"\[(\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4})\]")
+"""Stands alone, before a job that starts or has finished."""
 FLAG = re.compile(r" \([a-z -]+\)$")
 """What follows a file that is no ordinary one, such as ``x (pipe)``."""
 
@@ -34,6 +37,9 @@ class Started:
     is_checkpoint: bool = False
     failures: int = 0
     finished: bool = False
+    began: float = math.nan
+    """By the clock of the log, in whole seconds; NaN = not said."""
+    ended: float = math.nan
 
     @property
     def failed(self) -> bool:
@@ -90,14 +96,17 @@ def _began(file: Path) -> float | None:
 
 def _call(file: Path, began: float) -> Call:
     call = Call(file, began)
-    lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+    lines, now = file.read_text(encoding="utf-8", errors="replace").splitlines(), math.nan
     for i, line in enumerate(lines):
-        if match := BLOCK.fullmatch(line):
-            _start(call, match[2], match[1] == "checkpoint", _entries(lines, i + 1))
+        if match := CLOCK.fullmatch(line):
+            now = datetime.strptime(match[1], "%a %b %d %H:%M:%S %Y").timestamp()
+        elif match := BLOCK.fullmatch(line):
+            _start(call, match[2], match[1] == "checkpoint", _entries(lines, i + 1), now)
         elif match := ERROR.fullmatch(line):
             _fail(call, match[1], _entries(lines, i + 1))
         elif match := FINISHED.match(line):
-            call.jobs.setdefault(match[1], Started("")).finished = True
+            job = call.jobs.setdefault(match[1], Started(""))
+            job.finished, job.ended = True, now
         elif HEADER.match(line):
             _head(call, line.strip())
     return call
@@ -131,7 +140,9 @@ def _entries(lines: list[str], first: int) -> dict[str, str]:
     return found
 
 
-def _start(call: Call, rule: str, is_checkpoint: bool, entries: dict[str, str]) -> None:
+def _start(
+    call: Call, rule: str, is_checkpoint: bool, entries: dict[str, str], began: float
+) -> None:
     before = call.jobs.get(entries.get("jobid", ""))
     call.jobs[entries.get("jobid", "")] = Started(
         rule,
@@ -141,6 +152,7 @@ def _start(call: Call, rule: str, is_checkpoint: bool, entries: dict[str, str]) 
         entries.get("benchmark"),
         is_checkpoint,
         0 if before is None else before.failures,
+        began=began,
     )
 
 

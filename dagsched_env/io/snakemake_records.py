@@ -2,8 +2,8 @@
 
 A record has the rule, the inputs, and two times. ``starttime`` is when the job was handed to its
 executor, ``endtime`` the time of the output file, which Snakemake touches when the job has ended.
-The outputs of one job are records of their own. A job that failed has one, too, like one that
-succeeded: only the log files tell.
+Of a job with ``run:`` it is a later one than that. The outputs of one job are records of their own.
+A job that failed has one, too, like one that succeeded: only the log files tell.
 """
 
 import binascii
@@ -34,7 +34,7 @@ class Job(NamedTuple):
     """In alphabetical order."""
     inputs: tuple[str, ...]
     start: float
-    """Seconds since 1970."""
+    """Seconds since 1970; after ``finish`` where the record does not tell."""
     finish: float
 
 
@@ -105,7 +105,7 @@ def _jobs(records: dict[str, tuple[str, dict[str, Any]]]) -> list[Job]:
 def _joined(parts: list[Job]) -> Job:
     start, finish = min(job.start for job in parts), max(job.finish for job in parts)
     outputs = tuple(sorted(job.outputs[0] for job in parts))
-    return parts[0]._replace(outputs=outputs, start=start, finish=max(start, finish))
+    return parts[0]._replace(outputs=outputs, start=start, finish=finish)
 
 
 def _of_files(hidden: Path) -> Iterator[tuple[str, str, Any]]:

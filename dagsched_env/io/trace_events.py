@@ -9,7 +9,8 @@ Times are microseconds. Flow events carry no sizes, so nothing is known of the d
 start where an event ends: the edge then says more than the trace does, which is remarked. A trace
 without flow events holds no graph, and is refused.
 
-A trace that this package wrote of a schedule is read with all its edges, data and machines.
+A trace that this package wrote of a schedule is read with all its edges, data and machines, but
+not with what tasks take on other machines.
 """
 
 import bisect
@@ -22,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dagsched_env.io import machine_file
-from dagsched_env.io.fields import get_amount, record_of
+from dagsched_env.io.fields import get_amount, record_of, texts
 from dagsched_env.io.names import distinct
 from dagsched_env.io.numbers import LARGEST
 from dagsched_env.kernels.arrays import Ints
@@ -32,6 +33,7 @@ from dagsched_env.problem.run import BANDWIDTH, Run
 from dagsched_env.problem.workflow import CORES, Workflow
 
 SECOND = 1e6
+ELSEWHERE = "what tasks take on other machines is not in a trace, and taken as what they took"
 """Microseconds."""
 SLACK = 0.002
 """Microseconds: large times lose digits."""
@@ -332,7 +334,10 @@ def _own(slices: Sequence[Slice], other: dict[str, Any], name: str | None) -> Ru
     )
     tool = str(other.get("algorithm") or "schedule")
     place = _own_places(tasks, machines.n_processors)
-    return Run(tool, workflow, start, finish, place, machines)
+    remarks = tuple(texts(other.get("assumptions", []), "otherData.assumptions"))
+    if other.get("unrelated"):
+        remarks += (ELSEWHERE,)
+    return Run(tool, workflow, start, finish, place, machines, remarks=remarks)
 
 
 def _task_number(piece: Slice, n: int) -> int:

@@ -3,8 +3,10 @@
 import time
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays
 from dagsched_env.kernels.online import world as kernels
@@ -108,6 +110,14 @@ class Simulation:
         copies = arrays.machine.copy(), arrays.start.copy(), arrays.finish.copy()
         return Schedule.adopt(*copies, algorithm=algorithm)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        several = self._durations is not None
+        return _made_again, (self.world, several, list(self._changing))
+
+    @property
+    def _changing(self) -> tuple[npt.NDArray[Any], ...]:
+        return *self.situation.arrays, self._arrays.end, self._arrays.passed
+
     def clone(self) -> "Simulation":
         """An independent copy with the same future."""
         twin = object.__new__(Simulation)
@@ -119,6 +129,14 @@ class Simulation:
         if self._durations is not None:
             twin._own_durations()
         return twin
+
+
+def _made_again(world: World, several: bool, changing: list[npt.NDArray[Any]]) -> Simulation:
+    """A simulation in the state that it had."""
+    simulation = Simulation(world, several=several)
+    for array, values in zip(simulation._changing, changing, strict=True):
+        np.copyto(array, values)
+    return simulation
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -96,6 +96,14 @@ class World:
         source, target = self.graph[instance.edges].T
         if u > 1 and (source != target).any():
             raise DAGSchedError("an edge joins two graphs: they are one, so let them arrive as one")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Made anew: kernels are compiled for arrays that cannot be written to; copies can.
+        others: dict[str, Any] = {
+            name: getattr(self, name)
+            for name in ("arrival", "first", "deadline", "weight", "outages", "forgets")
+        }
+        return partial(World, **others), (self.instance, self.actual)
 
     @property
     def n_graphs(self) -> int:

@@ -240,7 +240,7 @@ class Instance:
         """SHA-256 of the numbers (not the names): equal for equal problems on every machine."""
         digest = hashlib.sha256(f"{self.n_tasks},{self.n_processors},{self.n_edges}".encode())
         for array in self._numbers():
-            digest.update(np.ascontiguousarray(array).tobytes())
+            digest.update(np.ascontiguousarray(array + array.dtype.type(0)).tobytes())  # no -0.0
         if self.earliest.any():
             digest.update(b"earliest" + self.earliest.tobytes())
         return digest.hexdigest()

@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from types import NoneType
@@ -46,9 +46,13 @@ class Schedule:
             raise InvalidScheduleError(f"algorithm is {type(self.algorithm).__name__}, not text")
         for name, dtype in (("processor", np.int64), ("start", np.float64), ("finish", np.float64)):
             try:
-                array = np.array(getattr(self, name), dtype=dtype)
+                given = np.asarray(getattr(self, name))
+                with np.errstate(invalid="ignore"):  # told below
+                    array = np.array(given, dtype=dtype)
             except (TypeError, ValueError, OverflowError):
                 raise InvalidScheduleError(f"{name} is not a list of numbers") from None
+            if given.dtype.kind == "f" and dtype is np.int64 and (array != given).any():
+                raise InvalidScheduleError(f"{name} has a number that is not whole")
             array.flags.writeable = False
             object.__setattr__(self, name, array)
         shapes = {self.processor.shape, self.start.shape, self.finish.shape}
@@ -290,12 +294,17 @@ class Schedule:
         )
 
     @classmethod
-    def from_json(cls, text: str) -> "Schedule":
+    def from_json(cls, text: str, instance: Instance | None = None) -> "Schedule":
         """Read ``to_json``.
 
+        Args:
+            text: the file.
+            instance: the problem; where the text has the names of its tasks or processors in
+                another order, the names count.
+
         Raises:
-            FormatError: not JSON, not this format, or a value of a wrong type; the message names
-                the key.
+            FormatError: not JSON, not this format, a value of a wrong type, or the names of other
+                tasks; the message names the key.
             InvalidScheduleError: the lists are not of one length, or the algorithm is no text.
         """
         try:
@@ -309,12 +318,31 @@ class Schedule:
             raise FormatError(f"version {version!r} is not {JSON_VERSION}")
         if type(makespan) not in (int, float):
             raise FormatError(f"key 'makespan' is {KINDS[type(makespan)]}, not a number")
-        return cls(
+        schedule = cls(
             _entries(record, "processor", (int,), "a whole number"),
             _entries(record, "start", (int, float), "a number"),
             _entries(record, "finish", (int, float), "a number"),
             algorithm=record.get("algorithm"),
         )
+        return schedule if instance is None else schedule._by_names(record, instance)
+
+    def _by_names(self, record: dict[str, Any], instance: Instance) -> "Schedule":
+        """In the order of the instance's tasks and processors, where the record names its own."""
+        order = _positions(record.get("tasks"), instance.task_names)
+        if order is None and "tasks" in record:
+            raise FormatError(f"key 'tasks' has other names than the tasks of {instance}")
+        schedule, inside = self, (self.processor >= 0) & (self.processor < instance.n_processors)
+        there = _positions(record.get("processors"), instance.processor_names)
+        if there is not None and inside.all():
+            schedule = replace(schedule, processor=np.argsort(there)[self.processor])
+        if order is not None and len(order) == len(self.processor):
+            schedule = replace(
+                schedule,
+                processor=schedule.processor[order],
+                start=self.start[order],
+                finish=self.finish[order],
+            )
+        return schedule
 
     def plot(self, path: str | Path, instance: Instance | None = None) -> Path:
         """Write a Gantt chart as PNG, SVG, PDF or HTML, by the suffix of ``path``.
@@ -361,6 +389,14 @@ def _processor(q: int, instance: Instance) -> str:
 
 def _numbered(index: int, name: str, default: str) -> str:
     return str(index) if name == default else f"{index} ({name!r})"
+
+
+def _positions(names: Any, known: tuple[str, ...]) -> npt.NDArray[np.int64] | None:
+    """Where each known name stands in a list; None: the list is not one of these names."""
+    if not isinstance(names, list) or sorted(map(repr, names)) != sorted(map(repr, known)):
+        return None
+    index = {name: i for i, name in enumerate(names)}
+    return np.array([index[name] for name in known], dtype=np.int64)
 
 
 def _entries(record: dict[str, Any], key: str, kinds: tuple[type, ...], expected: str) -> Any:

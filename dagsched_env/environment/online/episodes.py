@@ -159,6 +159,24 @@ class Episodes:
         found["action_mask"] = self.legal.astype(np.int8)
         return {name: found[name] for name in self.space.spaces}
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Neither the list nor what it holds can be copied: arrays in it have to be read-only.
+        state = self.__dict__ | {"_known": {}}
+        if self._episodes is not None:
+            state["_episodes"] = [EpisodeArrays(*e).shown.copy() for *_, e in self._episodes]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if self._episodes is None:
+            return
+        runs = [run for run in self.simulations if run is not None]
+        entries = []
+        for run, shown in zip(self.simulations, self._episodes, strict=True):
+            own = run or runs[0]
+            entries.append((*own.arrays, self._episode(own.world)._replace(shown=shown)))
+        self._episodes = List(entries)
+
     def clone(self) -> "Episodes":
         """An independent copy with the same futures."""
         twin = copy.copy(self)

@@ -95,6 +95,18 @@ def test_schedule_writes_what_verify_accepts(capsys, tmp_path, instance_file):
     assert out == [f"valid: makespan {heft(instance).makespan:g}, SLR 1.000"]
 
 
+def test_the_names_in_a_schedule_count(capsys, tmp_path):
+    graph, moved, other = (tmp_path / name for name in ("a.json", "moved.json", "other.json"))
+    io.save(Instance([[1, 2], [5, 9]], [(0, 1)], [1.0], task_names=["a", "b"]), graph)
+    names = {"task_names": ["b", "a"], "processor_names": ["P1", "P0"]}
+    io.save(Instance([[9, 5], [2, 1]], [(1, 0)], [1.0], **names), moved)
+    io.save(Instance([[1, 2], [5, 9]], [(0, 1)], [1.0], task_names=["x", "y"]), other)
+    file = tmp_path / "s.json"
+    assert run(capsys, "schedule", graph, "--out", file)[0] == 0
+    assert run(capsys, "verify", moved, file)[1] == run(capsys, "verify", graph, file)[1]
+    assert_refused(capsys, "verify", other, file, message="has other names than the tasks of")
+
+
 def test_schedule_all_writes_the_best(capsys, tmp_path):
     out_file = tmp_path / "s.json"
     code, out, _ = run(capsys, "schedule", "epigenomics", "--scheduler", "all", "--out", out_file)
@@ -182,6 +194,13 @@ def test_generate_on_a_platform_of_choice(capsys, tmp_path):
     ratios = io.load(out).comp / io.load(out).comp[:1]
     assert ratios == pytest.approx(np.broadcast_to(ratios[:, :1], ratios.shape))
     assert ccr(io.load(out)) == pytest.approx(4)
+
+
+def test_settings_may_follow_an_option(capsys, tmp_path):
+    out = tmp_path / "a.json"
+    arguments = ["generate", "fft", "--platform", "cpu_gpu", "gpus=2", "points=4", "--out", out]
+    assert run(capsys, *arguments)[0] == 0
+    assert io.load(out).n_tasks == 15
 
 
 def test_help_on_a_family(capsys):
@@ -371,6 +390,9 @@ def test_policies_that_cannot_be_had(capsys, reader):
         (["generate", "--out", "x.json", "fft", "--tasks", "9"], "no parameter 'tasks'"),
         (["generate", "--out", "x.json", "toy", "--platform", "related"], "its own machines"),
         (["generate", "cholesky"], "--out is missing"),
+        (["generate", "--out", "x.json", "fft", "points=4", "points=8"], "points is given twice"),
+        (["generate", "--out", "x.json", "fft", "points=1073741824"], "has up to 3.44e+10 tasks"),
+        (["generate", "--out", "x.json", "cholesky", "tiles=2000"], "tiles is 2000: at most 400"),
         (["convert", "montage", "x.xyz"], "x.xyz"),
         (["convert", "montage", "x.json", "--schedule", "broken.json"], "broken.json: not JSON"),
         (["plot", "montage", "--out", "x.bmp"], "suffix is '.bmp'"),

@@ -49,6 +49,15 @@ def test_streams_outages_and_deadlines(capsys):
     assert "tardiness" in out
 
 
+def test_outputs_and_deadlines_are_checked_before_the_work(tmp_path, capsys):
+    command = ["simulate", FAMILY, "--draws", "1", "--dispatchers", "fifo"]
+    page = str(tmp_path / "a.html")
+    assert main([*command, "--html", page, "--gantt", page]) == 2
+    assert "--gantt" in capsys.readouterr().err
+    assert main([*command, "--objective", "tardiness"]) == 2
+    assert "tardiness needs deadlines: give --slack" in capsys.readouterr().err
+
+
 def test_how_late_a_run_is_before_it_is_planned_again_is_told(capsys):
     """The more so, the fewer plans: at 1e-9 as often as whenever a task is late at all."""
     plans = []

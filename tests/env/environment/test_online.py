@@ -1,5 +1,8 @@
 """``DAGSchedOnline-v0``: its rules, its features by the meaning of each, and its vector form."""
 
+import copy
+import pickle
+
 import gymnasium
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ from hypothesis import strategies as st
 
 from dagsched_env.environment.online.env import DAGSchedOnlineEnv
 from dagsched_env.environment.online.features import ONLINE_FEATURES
+from dagsched_env.environment.online.vector import DAGSchedOnlineVectorEnv
 from dagsched_env.kernels.online.features import OF_PAIR, OF_PROCESSOR, OF_TASK
 from dagsched_env.online import (
     OBJECTIVES,
@@ -188,12 +192,20 @@ def test_the_vector_form_equals_single_environments(arguments):
                 assert info["schedule"][i] == own["schedule"]
 
 
-def test_a_clone_has_the_same_future_and_its_own_state():
+def pickled(value):
+    return pickle.loads(pickle.dumps(value))
+
+
+COPIES = [DAGSchedOnlineEnv.clone, copy.deepcopy, pickled]
+
+
+@pytest.mark.parametrize("copied", COPIES)
+def test_a_clone_has_the_same_future_and_its_own_state(copied):
     env = make(noise=Gamma(0.8), arrivals=Poisson(2, 0.5))
     env.reset(seed=1)
     for _ in range(5):
         env.step(int(env.action_masks().argmax()))
-    twin = env.clone()
+    twin = copied(env)
     ends = []
     for each in (env, twin):
         over = False
@@ -253,7 +265,8 @@ def test_options_of_a_reset_are_checked():
         env.reset(options={"world": 1})
 
 
-def test_a_copy_goes_on_as_before_when_the_next_run_of_the_same_graph_has_begun():
+@pytest.mark.parametrize("copied", COPIES)
+def test_a_copy_goes_on_as_before_when_the_next_run_of_the_same_graph_has_begun(copied):
     """The next run is in the arrays of the last one."""
     graph = Instance([[2.0, 3.0], [4.0, 3.0], [1.0, 5.0]], [(0, 1), (0, 2)], [5.0, 1.0])
     env = DAGSchedOnlineEnv(graph, noise=Lognormal(0.5))
@@ -269,10 +282,27 @@ def test_a_copy_goes_on_as_before_when_the_next_run_of_the_same_graph_has_begun(
     first = env.simulation
     _, info = env.reset(seed=1)
     assert env.simulation is first
-    copy = env.clone()
+    twin = copied(env)
     expected = to_the_end(env, info)
     _, other = env.reset(seed=2)
     assert env.simulation is first
     assert to_the_end(env, other) != expected
-    assert to_the_end(copy, info) == expected
-    assert env.simulation.world.actual.tolist() != copy.simulation.world.actual.tolist()
+    assert to_the_end(twin, info) == expected
+    assert env.simulation.world.actual.tolist() != twin.simulation.world.actual.tolist()
+
+
+@pytest.mark.parametrize("copied", COPIES[1:])
+def test_copies_of_vector_environments_go_on_alike(copied):
+    envs = DAGSchedOnlineVectorEnv("family:fft?points=4&processors=3", num_envs=3)
+    _, info = envs.reset(seed=0)
+    for _ in range(3):
+        *_, info = envs.step(info["action_mask"].argmax(axis=1))
+    twin, seen = copied(envs), []
+    for each in (envs, twin):
+        mask, steps = info["action_mask"], []
+        for _ in range(40):
+            _, rewards, over, _, now = each.step(mask.argmax(axis=1))
+            mask = now["action_mask"]
+            steps.append((rewards.tolist(), over.tolist()))
+        seen.append(steps)
+    assert seen[0] == seen[1]

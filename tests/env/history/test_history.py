@@ -153,6 +153,15 @@ def test_forgetting_takes_a_kind_or_a_tool(tmp_path):
     assert history.forget() == 1
 
 
+def test_what_was_forgotten_can_be_added_again(tmp_path):
+    history, run = History(tmp_path / "h.sqlite"), run_of([1.0, 2.0, 3.0], kinds=["cc", "ld", "cc"])
+    history.add(run)
+    assert history.forget("make", "cc") == 2
+    assert history.add(run) == 2
+    assert history.add(run) == 0
+    assert history.estimate("make", "cc").basis == "kind"
+
+
 def test_two_processes_write_at_once(tmp_path):
     path = tmp_path / "h.sqlite"
     script = f"""

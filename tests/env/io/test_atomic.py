@@ -181,6 +181,19 @@ def test_a_command_writes_through_links(tmp_path: Path, monkeypatch: pytest.Monk
     assert (tmp_path / "link").is_symlink()
 
 
+def test_what_stdout_is_redirected_to_keeps_what_is_in_it(tmp_path: Path) -> None:
+    write_text(tmp_path / "one.json", Instance([[1.0]], [], []).to_json())
+    (tmp_path / "log").write_text("precious\n")
+    command = [sys.executable, "-m", "dagsched_env", "schedule", "one.json", "--out"]
+    for place in ("/dev/stdout", "/proc/self/fd/1"):
+        with (tmp_path / "log").open("a") as log:
+            subprocess.run([*command, place], cwd=tmp_path, stdout=log, check=True)
+    text = (tmp_path / "log").read_text()
+    assert text.startswith("precious\n")
+    assert text.count('"format": "dagsched-schedule"') == 2
+    assert text.endswith("wrote /proc/self/fd/1 (heft)\n")
+
+
 # -- full disks ----------------------------------------------------------------------------------
 
 

@@ -295,6 +295,19 @@ def test_dax_without_runtimes(tmp_path: Path) -> None:
     assert io.load(path, platform=options).comp.ravel().tolist() == [2, 3]
 
 
+def test_workflows_within_a_dax_are_tasks(tmp_path: Path) -> None:
+    text = (
+        '<adag><job id="j" runtime="5"/><dax id="d" file="d.dax"/><dag id="g" file="g"/>{}</adag>'
+    )
+    text = text.format('<child ref="g"><parent ref="d"/></child>')
+    path = saved(tmp_path, text, "x.dax")
+    with pytest.raises(DAGSchedError, match="'d'"):
+        io.load(path, platform=MachineOptions(**ONE))  # type: ignore[arg-type]
+    table = saved(tmp_path, "name,time\nd,2\ng,3\n", "t.csv")
+    options = MachineOptions(**ONE, times=str(table))  # type: ignore[arg-type]
+    assert sorted(io.load(path, platform=options).comp.ravel().tolist()) == [2, 3, 5]
+
+
 # -- networkx ----------------------------------------------------------------------------------
 
 

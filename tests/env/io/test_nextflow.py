@@ -115,6 +115,13 @@ def test_rounded_durations_make_no_task_start_before_the_run(tmp_path: Path) -> 
     assert (run.start[0], run.finish[0], run.workflow.runtimes[0]) == (0, 61, 62)
 
 
+def test_without_its_own_time_a_task_runs_from_its_submission_on(tmp_path: Path) -> None:
+    path = trace(tmp_path)
+    path.write_text(path.read_text().replace("1m 20s", "-"))
+    run = io.read_run(path)
+    assert (run.start[0], run.finish[0], run.workflow.runtimes[0]) == (0, 90, 90)
+
+
 def test_cached_tasks_keep_their_time(tmp_path: Path) -> None:
     run = io.read_run(trace(tmp_path, status={"1": "CACHED", "2": "CACHED"}))
     assert run.ran.tolist() == [False, False, True, True, True, True]

@@ -187,6 +187,22 @@ def test_the_log_decides_in_whatever_time_zone_its_name_is(copied):
     assert io.read_run(copied).ran.all()
 
 
+def test_a_start_that_was_not_recorded_is_that_of_the_log(copied):
+    """As of rules with ``run:``, see findings/snakemake_run_directive_times.sh."""
+    path = record_of(copied, "joined.txt")
+    record = json.loads(path.read_text())
+    path.write_text(json.dumps(record | {"starttime": record["endtime"] + 0.003}))
+    run = io.read_run(copied)
+    joined = run.workflow.tasks.index("join: joined.txt")
+    assert run.ran.all()
+    assert run.workflow.runtimes[joined] == round(run.workflow.runtimes[joined])
+    assert run.finish[joined] == run.makespan
+    shutil.rmtree(copied / ".snakemake" / "log")
+    run = io.read_run(copied)
+    assert np.flatnonzero(np.isnan(run.workflow.runtimes)).tolist() == [joined]
+    assert any(remark.startswith("1 of 5 jobs are not measured") for remark in run.remarks)
+
+
 def test_what_touch_did_is_no_measurement(copied):
     snakemake(copied, "--cores", "2", "--touch", "--forceall")
     run = io.read_run(copied)

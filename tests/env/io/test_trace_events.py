@@ -86,6 +86,20 @@ def test_resources_and_links_are_read_back(tmp_path: Path) -> None:
     assert io.load(tmp_path / "other.json") == again  # by its content
 
 
+def test_that_tasks_take_other_times_elsewhere_is_remarked(tmp_path: Path) -> None:
+    for comp, remarks in (([[1.0, 9.0]], (trace_events.ELSEWHERE,)), ([[1.0, 1.0]], ())):
+        instance = Instance(comp, [], [])
+        text = chrome_trace.dump(instance, heft(instance))
+        assert trace_events.parse(json.loads(text), name=None).remarks == remarks
+
+
+def test_a_list_without_its_end_is_read(tmp_path: Path) -> None:
+    events = [piece("a", 0, 5), flow("s", 4), flow("f", 6), piece("b", 6, 3)]
+    for end in ("", ",\n"):
+        (tmp_path / "cut.json").write_text(json.dumps(events).removesuffix("]") + end)
+        assert io.read_run(tmp_path / "cut.json").workflow.tasks == ("a", "b")
+
+
 def test_many_processors_are_not_read_back(tmp_path: Path) -> None:
     instance = Instance(np.ones((1, 257)), [], [])
     io.save(instance, tmp_path / "a.trace.json", schedule=heft(instance))

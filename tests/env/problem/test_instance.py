@@ -219,6 +219,13 @@ def test_bad_json_is_a_format_error() -> None:
         Instance.from_json("nothing")
 
 
+def test_zeros_of_either_sign_are_one_number() -> None:
+    one, other = Instance([[0.0]], [], []), Instance([[-0.0]], [], [])
+    assert one == other
+    assert len({one, other}) == 1
+    assert one.fingerprint == other.fingerprint
+
+
 def test_fingerprint_sees_every_number_and_no_name() -> None:
     base = Instance(ONES, CHAIN, [1, 1])
     assert Instance(ONES, CHAIN, [1, 1], name="x", task_names=list("abc")) != base

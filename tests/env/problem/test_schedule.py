@@ -179,6 +179,8 @@ def test_it_agrees_with_brute_force_on_disturbed_schedules(instance: Instance, s
         (([0, 1], [0.0], [1.0]), "one entry per task"),
         (([[0]], [[0.0]], [[1.0]]), "one entry per task"),
         ((["x"], [0.0], [1.0]), "processor is not a list of numbers"),
+        (([0.9], [0.0], [1.0]), "processor has a number that is not whole"),
+        (([np.nan], [0.0], [1.0]), "processor has a number that is not whole"),
         (([0], [None, []], [1.0]), "start is not a list of numbers"),
     ],
 )

@@ -736,12 +736,22 @@ def with_a_terminal() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("with_a_terminal")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_saves_and_leaves_and_the_run_goes_on(
-    tmp_path: Path, number: signal.Signals
-) -> None:
-    """It comes to all processes at a time, as from a terminal or a service manager."""
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_saves_and_leaves(tmp_path: Path, number: signal.Signals) -> None:
+    assert steps_of_interrupted(tmp_path / "run", number) >= 3
+
+
+def test_ctrl_c_saves_and_leaves_and_the_run_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "run"
+    steps = steps_of_interrupted(path, signal.SIGINT)
+    result, directory = run(path, with_steps(in_this_process(path), steps + 4), resume=True)
+    assert result.steps == steps + 4
+    trained = [r["step"] for r in records(directory) if r["kind"] == "train"]
+    assert trained == list(range(1, steps + 5))
+
+
+def steps_of_interrupted(path: Path, number: signal.Signals) -> int:
+    """Send the signal to all processes of a run, as a terminal or a service manager does."""
     endless = set_flags(small_config(run={"actors": 1, "max_steps": 0}))
     with start(path, *endless) as process:
         wait_for_steps(path, 3, process)
@@ -753,12 +763,7 @@ def test_a_signal_saves_and_leaves_and_the_run_goes_on(
     assert "Traceback" not in output
     assert "resource_tracker" not in output
     assert shared_memory_of(process.pid) == []
-    steps = state_of(RunDirectory(path)).state["learner"]["steps"]
-    assert steps >= 3
-    result, directory = run(path, with_steps(in_this_process(path), steps + 4), resume=True)
-    assert result.steps == steps + 4
-    trained = [r["step"] for r in records(directory) if r["kind"] == "train"]
-    assert trained == list(range(1, steps + 5))
+    return int(state_of(RunDirectory(path)).state["learner"]["steps"])
 
 
 @pytest.mark.usefixtures("with_a_terminal")
