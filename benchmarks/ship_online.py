@@ -5,7 +5,7 @@
 Trains as ``aerl train --online`` does and prints the mean ratios to list scheduling and to the
 weights that come with the package so far, which the new ones then replace, with their card
 ``aerl_trainer/data/online.json``. ``--keep`` leaves the old ones. What is judged has seeds of its
-own, and families, noise and machines with cores that the training does not draw.
+own, and workflows, families, noise and machines with cores that the training does not draw.
 """
 
 import argparse
@@ -21,6 +21,7 @@ from commits import last_change
 from aerl_trainer.online import shipped
 from aerl_trainer.online.files import load_online, save_online
 from aerl_trainer.online.training import WEIGHTS_FILE, train_online
+from dagsched_env import suites
 from dagsched_env.cli.dispatchers import choose_dispatchers
 from dagsched_env.comparison.compare import align, mean_error, mean_ratio
 from dagsched_env.comparison.runs import compare_runs
@@ -58,6 +59,9 @@ def problems() -> dict[str, tuple[str, list[Worlds]]]:
         for cv in (0.1, 0.3, 0.6, 1.0):
             worlds = drawn(families, noise=Lognormal(cv))
             found[f"{what}, lognormal {cv:g}"] = "makespan", worlds
+    for cv in (0.1, 0.6):
+        recorded = [Worlds(x, noise=Lognormal(cv)) for x in suites.load("workflows")]
+        found[f"recorded workflows, lognormal {cv:g}"] = "makespan", recorded
     found["other families, gamma 0.5"] = "makespan", drawn(OTHERS, noise=Gamma(0.5))
     found["other families, stragglers"] = "makespan", drawn(OTHERS, noise=Stragglers())
     cores = f"{MACHINES}&cores=4&demand=1..4"

@@ -32,6 +32,11 @@ class Adam:
         self.weights += rate * first / (np.sqrt(second) + EPSILON)
         self.mean = self._average * self.mean + (1 - self._average) * self.weights
 
+    def restart(self, weights: Floats) -> None:
+        """Go on from other weights ``[N]``, without momentum."""
+        self.weights[...] = self.mean[...] = weights
+        self.first[...] = 0.0
+
     def arrays(self) -> dict[str, Floats]:
         """All but ``steps``, by name."""
         return {

@@ -22,8 +22,7 @@ class OnlineSettings:
     Args:
         worlds: groups of a step, ≥ 1.
         runs: of each world, ≥ 2.
-        rate: of Adam, at first; it falls linearly, to ``last`` of it.
-        last: see ``rate``.
+        rate: of Adam, at first.
         temperature: of the rank reward. High: rewards are nearly linear in the objective, as what
             counts is the mean, not the luckiest run.
         average: of the moving average of the weights.
@@ -32,7 +31,6 @@ class OnlineSettings:
     worlds: int = 4
     runs: int = 32
     rate: float = 0.12
-    last: float = 0.03
     temperature: float = 4.0
     average: float = 0.98
 
@@ -53,11 +51,11 @@ class OnlineLearner:
         self._settings = settings or OnlineSettings()
         self.adam = Adam(initial_weights(np.random.default_rng(0)), self._settings.average)
 
-    def step(self, progress: float = 0.0) -> float:
+    def step(self, rate: float = 1.0) -> float:
         """One gradient step.
 
         Args:
-            progress: share of the training that is over, in [0, 1].
+            rate: of Adam, as a share of that of the settings.
 
         Returns:
             The relative spread of the objectives within a group, on average.
@@ -70,7 +68,7 @@ class OnlineLearner:
             rewards = rank_rewards(group.objectives, temperature=settings.temperature)
             gradient += rewards @ group.gradients / (settings.runs * settings.worlds)
             spread += _relative_spread(group.objectives) / settings.worlds
-        self.adam.ascend(gradient, settings.rate * (1.0 - (1.0 - settings.last) * progress))
+        self.adam.ascend(gradient, rate * settings.rate)
         return spread
 
 

@@ -26,6 +26,9 @@ VALIDATED = 200
 """Worlds of a validation."""
 EVERY_S = 15.0
 """Between two validations."""
+PATIENCE, SLOWER = 4, 0.5
+"""So many validations without better weights, and the run goes back to the best with this share of
+the rate: while the rate is high the weights go up and down by 1 %."""
 
 Say = Callable[[str], None]
 
@@ -58,24 +61,35 @@ class OnlineRun:
         self._directory, self._learner, self._validation = directory, learner, validation
         self._best_weights = learner.adam.mean.copy()
         self.best = np.inf
+        self.rate = 1.0
+        """As a share of that of the settings."""
+        self._in_vain = 0
         self.trained_s = 0.0
         directory.mkdir(parents=True, exist_ok=True)
 
     def validate(self) -> float:
         """The ratio of the present weights; the best ones and the state are written.
 
+        After ``PATIENCE`` calls in vain the learner goes on from the best weights, more slowly.
+
         Raises:
             OSError: a file cannot be written.
         """
         adam = self._learner.adam
         ratio = self._validation(adam.mean)
+        self._in_vain += 1
         if ratio < self.best:
-            self.best, self._best_weights = ratio, adam.mean.copy()
+            self.best, self._best_weights, self._in_vain = ratio, adam.mean.copy(), 0
+        if self._in_vain == PATIENCE:
+            adam.restart(self._best_weights)
+            self.rate, self._in_vain = SLOWER * self.rate, 0
         said = {"steps": str(adam.steps), "ratio": f"{self.best:.5f}"}
         save_online(self._directory / WEIGHTS_FILE, self._best_weights, said)
         record = {
             "steps": adam.steps,
             "best": self.best,
+            "rate": self.rate,
+            "in_vain": self._in_vain,
             "trained_s": self.trained_s,
             "rng": seeding.state(self._learner.rng),
         }
@@ -108,6 +122,8 @@ class OnlineRun:
                 raise FormatError("no record of a run, or negative squares")
             adam.steps = stored(record, "steps", int)
             self.best = float(stored(record, "best", float))
+            self.rate = float(stored(record, "rate", float))
+            self._in_vain = stored(record, "in_vain", int)
             self.trained_s = float(stored(record, "trained_s", float))
             self._learner.rng = seeding.restore(stored(record, "rng", dict))
         except (ValueError, DAGSchedError) as error:
@@ -184,6 +200,6 @@ def train_online(
                 due = spent + EVERY_S
             if over:
                 break
-            spread = learner.step(min(1.0, (before + spent) / (before + 60.0 * minutes)))
+            spread = learner.step(run.rate)
             spent = time.monotonic() - began
     return OnlineResult(learner.adam.steps, run.best, stop.requested)

@@ -66,6 +66,28 @@ def test_a_run_goes_on_where_it_was(tmp_path: Path) -> None:
     assert all((again.adam.arrays()[name] == a).all() for name, a in whole.adam.arrays().items())
 
 
+def test_after_validations_in_vain_a_run_goes_back_and_on_more_slowly(tmp_path: Path) -> None:
+    one = learner()
+    ratios = iter([1.0, 0.9, 0.95, 0.91, 0.92, 0.93, 0.8])
+    run = OnlineRun(tmp_path / "run", one, lambda weights: next(ratios))
+    for validated in range(6):
+        one.step(run.rate)
+        if validated == 1:
+            best = one.adam.mean.copy()
+        assert run.rate == 1.0
+        run.validate()
+    assert run.rate == 0.5
+    assert (one.adam.weights == best).all()
+    assert (one.adam.mean == best).all()
+    again = learner(seed=5)
+    twin = OnlineRun(tmp_path / "run", again, validation())
+    twin.restore()
+    assert (twin.rate, twin.best) == (0.5, 0.9)
+    one.step(run.rate)
+    run.validate()
+    assert (run.rate, run.best) == (0.5, 0.8)
+
+
 def test_training_writes_the_best_weights(tmp_path: Path) -> None:
     lines: list[str] = []
     options = {"draw": STREAMS, "validated": 4, "settings": SETTINGS, "say": lines.append}
