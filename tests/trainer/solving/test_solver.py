@@ -279,7 +279,7 @@ from aerl_trainer import solve
 if __name__ == "__main__":
     instance = problem(30, 4, 1)
     for checkpoint in (None, sys.argv[1]):
-        for budget in ({"simulations": 400}, {"budget_s": 1.5}):
+        for budget in ({"simulations": 400}, {"budget_s": 4.0}):
             result = solve(instance, actors=2, checkpoint=checkpoint, **budget)
             result.schedule.validate(instance)
             print(result.makespan, result.simulations)
