@@ -79,9 +79,7 @@ def judged(weights: Path, draws: int) -> dict[str, dict[str, list[float]]]:
     for row, (objective, worlds) in problems().items():
         makers = choose_dispatchers(list(names.values()), {}, 0.01, objective)
         runs = [
-            of(np.random.default_rng([SEED, draw]))
-            for draw in range(draws)
-            for of in [worlds[draw % len(worlds)]]
+            worlds[draw % len(worlds)](np.random.default_rng([SEED, draw])) for draw in range(draws)
         ]
         found = compare_runs(runs, makers, objective).makespans
         new = found[names[NEW]]

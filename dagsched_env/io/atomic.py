@@ -21,6 +21,9 @@ from dagsched_env.problem.errors import DAGSchedError
 NAME_LETTERS = 32
 """So many letters of a name are part of the temporary one, which must not become too long."""
 
+MOST_LINKS = 40
+"""From one to the next, as the kernel of Linux follows; more are a circle."""
+
 LEFTOVER = re.compile(r"\..*\.[0-9a-f]{16}\.tmp", re.DOTALL)
 """A temporary name of a file."""
 
@@ -135,7 +138,9 @@ def naming(path: str | PathLike[str]) -> Iterator[None]:
 
 def _descriptor(path: Path) -> int | None:
     """The open file of this process that the path is a name of; None: it is an ordinary path."""
-    while path.is_symlink():
+    for _ in range(MOST_LINKS):
+        if not path.is_symlink():
+            break
         folder = os.path.realpath(path.parent)
         if folder == f"/proc/{os.getpid()}/fd":
             return int(path.name)

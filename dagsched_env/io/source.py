@@ -55,7 +55,7 @@ class Source:
         try:
             return json.loads(self.text)
         except (ValueError, RecursionError) as error:
-            open_list = self.text.rstrip().removesuffix(",") + "]"
+            open_list = self.text.strip().removesuffix(",") + "]"
             with contextlib.suppress(ValueError, RecursionError):
                 if open_list.startswith("["):
                     return json.loads(open_list)

@@ -32,8 +32,8 @@ from dagsched_env.problem.platforms import Platform
 from dagsched_env.problem.run import BANDWIDTH, Run
 from dagsched_env.problem.workflow import CORES, Workflow
 
-SECOND = 1e6
 ELSEWHERE = "what tasks take on other machines is not in a trace, and taken as what they took"
+SECOND = 1e6
 """Microseconds."""
 SLACK = 0.002
 """Microseconds: large times lose digits."""

@@ -242,7 +242,7 @@ class Instance:
         for array in self._numbers():
             digest.update(np.ascontiguousarray(array + array.dtype.type(0)).tobytes())  # no -0.0
         if self.earliest.any():
-            digest.update(b"earliest" + self.earliest.tobytes())
+            digest.update(b"earliest" + (self.earliest + 0.0).tobytes())
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:

@@ -159,6 +159,13 @@ def test_a_link_stays_and_what_it_names_is_replaced(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path / "elsewhere")) == ["a.csv", "a.json"]
 
 
+def test_a_link_that_leads_nowhere_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "a.json").symlink_to("b.json")
+    (tmp_path / "b.json").symlink_to("a.json")
+    write_text(tmp_path / "a.json", "{}")
+    assert (tmp_path / "a.json").read_text() == "{}"
+
+
 def test_a_link_to_a_directory_of_something_else_changes_nothing(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("mine")

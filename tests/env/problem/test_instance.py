@@ -224,6 +224,9 @@ def test_zeros_of_either_sign_are_one_number() -> None:
     assert one == other
     assert len({one, other}) == 1
     assert one.fingerprint == other.fingerprint
+    late = [Instance([[1.0]] * 2, [], [], release=[zero, 3.0]) for zero in (0.0, -0.0)]
+    assert late[0] == late[1]
+    assert len(set(late)) == 1
 
 
 def test_fingerprint_sees_every_number_and_no_name() -> None:
