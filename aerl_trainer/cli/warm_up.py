@@ -1,6 +1,7 @@
 """Compile all kernels beforehand: the cache on disk serves every process."""
 
 import dataclasses
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -26,6 +27,7 @@ from aerl_trainer.tree.trajectories import complete_by_network, sample_trajector
 from aerl_trainer.tree.variation import group_of
 from dagsched_env.cli.compilation import (
     STEPS,
+    Step,
     call_all,
     call_environments,
     call_schedulers,
@@ -44,11 +46,12 @@ def warm_up(*, training: bool = False) -> None:
     Args:
         training: only those of a training by default, on problems without resources.
     """
-    steps = [call_policy, call_solve, call_replay]
+    steps: list[Step] = [call_policy, call_solve, call_replay]
     steps += [call_environments, call_schedulers, call_searchers]
     if not training:
-        steps += [call_search, call_policy_sharing, call_solve_sharing, call_online]
-        steps += [call_attention, *(step for step in STEPS if step not in steps)]
+        shared = [partial(step, sharing_problem) for step in (call_policy, call_solve)]
+        steps += [call_search, *shared, call_online, call_attention]
+        steps += [step for step in STEPS if step not in steps]
     call_all(steps)
 
 
@@ -72,18 +75,9 @@ def call_search() -> None:
     learner.step()
 
 
-def call_policy() -> None:
+def call_policy(make: Callable[[], Instance] = small_problem) -> None:
     """The fast policy: from schedules that it draws and from a tree; one pass."""
-    _call_policy(small_problem())
-
-
-def call_policy_sharing() -> None:
-    """The same with resources."""
-    _call_policy(sharing_problem())
-
-
-def _call_policy(instance: Instance) -> None:
-    config = PolicyConfig(instances=1, schedules=2)
+    instance, config = make(), PolicyConfig(instances=1, schedules=2)
     training = PolicyLearner(lambda _: instance, np.random.default_rng(0), config)
     training.step()
     job = SearchJob(0, instance, seed=0, policy=training.present.weights)
@@ -92,19 +86,10 @@ def _call_policy(instance: Instance) -> None:
     training.policy.schedule(instance)
 
 
-def call_solve() -> None:
+def call_solve(make: Callable[[], Instance] = small_problem) -> None:
     """Trees that are searched without a policy and with one."""
-    _call_solve(small_problem())
-
-
-def call_solve_sharing() -> None:
-    """The same with resources."""
-    _call_solve(sharing_problem())
-
-
-def _call_solve(instance: Instance) -> None:
     for checkpoint in (None, Policy(FastPolicy())):
-        solve(instance, simulations=8, checkpoint=checkpoint, anneal=False)
+        solve(make(), simulations=8, checkpoint=checkpoint, anneal=False)
 
 
 def call_online() -> None:

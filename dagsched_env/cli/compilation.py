@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from multiprocessing import get_context
 
 import numpy as np
@@ -26,7 +27,7 @@ from dagsched_env.schedulers import SCHEDULERS, SEARCHERS, heft
 from dagsched_env.solver import load_kernels
 
 Step = Callable[[], None]
-"""A function of a module that calls some kernels; it needs no other step."""
+"""Calls some kernels, and can be sent to another process; it needs no other step."""
 
 
 def add_commands(commands: Commands) -> None:
@@ -86,85 +87,6 @@ def call_all(steps: Sequence[Step]) -> None:
             step()
 
 
-def call_searchers() -> None:
-    """Schedulers that search, and the races of ``solve``."""
-    for name in SEARCHERS:
-        SCHEDULERS[name](small_problem(), max_evaluations=200)
-    load_kernels()
-
-
-def call_searchers_sharing() -> None:
-    """The same with resources."""
-    for name in SEARCHERS:
-        SCHEDULERS[name](sharing_problem(), max_evaluations=200)
-    load_kernels(resources=True)
-
-
-def call_schedulers() -> None:
-    """All other schedulers."""
-    for name, scheduler in SCHEDULERS.items():
-        if name not in SEARCHERS:
-            scheduler(small_problem())
-
-
-def call_schedulers_sharing() -> None:
-    """The same with resources."""
-    for name, scheduler in SCHEDULERS.items():
-        if name not in SEARCHERS:
-            scheduler(sharing_problem())
-
-
-def call_environments() -> None:
-    """Environments and bounds."""
-    _call_environments(small_problem())
-
-
-def call_environments_sharing() -> None:
-    """The same with resources."""
-    _call_environments(sharing_problem())
-
-
-def _call_environments(instance: Instance) -> None:
-    lower_bounds(instance)
-    destructive_bound(instance)
-    float(instance.lower_bound)  # computed when it is first asked for
-    for environment in (DAGSchedEnv(instance), DAGSchedVectorEnv(instance, num_envs=2)):
-        _, info = environment.reset(seed=0)
-        environment.step(info["action_mask"].argmax(axis=-1))
-
-
-def call_runs() -> None:
-    """Runs that go on by events."""
-    _call_runs(small_problem())
-
-
-def call_runs_sharing() -> None:
-    """The same with resources."""
-    _call_runs(sharing_problem())
-
-
-def _call_runs(instance: Instance) -> None:
-    world = World(instance, outages=[Outage(0, 0.5, 1.0)], forgets=True)
-    for dispatcher in (Fifo(), ListOrder(instance), Replanning(lambda left, _: heft(left))):
-        simulate(world, dispatcher)
-    environment = DAGSchedOnlineEnv(instance, objective="slowdown")
-    _, info = environment.reset(seed=0)
-    environment.step(int(info["action_mask"].argmax()))
-
-
-STEPS = (
-    call_environments,
-    call_runs,
-    call_runs_sharing,
-    call_schedulers,
-    call_searchers,
-    call_environments_sharing,
-    call_schedulers_sharing,
-    call_searchers_sharing,
-)
-"""Together they call every kernel of this package."""
-
-
 def small_problem() -> Instance:
     """A problem that takes no time; always the same."""
     return TopcuogluGenerator(n_tasks=6, n_processors=2)(np.random.default_rng(0))
@@ -178,6 +100,57 @@ def sharing_problem() -> Instance:
         demands=1 + np.arange(problem.n_tasks)[:, None] % 2,
         capacities=np.full((problem.n_processors, 1), 3),
     )
+
+
+def call_searchers(make: Callable[[], Instance] = small_problem) -> None:
+    """Schedulers that search, and the races of ``solve``."""
+    problem = make()
+    for name in SEARCHERS:
+        SCHEDULERS[name](problem, max_evaluations=200)
+    load_kernels(resources=problem.n_resources > 0)
+
+
+def call_schedulers(make: Callable[[], Instance] = small_problem) -> None:
+    """All other schedulers."""
+    problem = make()
+    for name, scheduler in SCHEDULERS.items():
+        if name not in SEARCHERS:
+            scheduler(problem)
+
+
+def call_environments(make: Callable[[], Instance] = small_problem) -> None:
+    """Environments and bounds."""
+    instance = make()
+    lower_bounds(instance)
+    destructive_bound(instance)
+    float(instance.lower_bound)  # computed when it is first asked for
+    for environment in (DAGSchedEnv(instance), DAGSchedVectorEnv(instance, num_envs=2)):
+        _, info = environment.reset(seed=0)
+        environment.step(info["action_mask"].argmax(axis=-1))
+
+
+def call_runs(make: Callable[[], Instance] = small_problem) -> None:
+    """Runs that go on by events."""
+    instance = make()
+    world = World(instance, outages=[Outage(0, 0.5, 1.0)], forgets=True)
+    for dispatcher in (Fifo(), ListOrder(instance), Replanning(lambda left, _: heft(left))):
+        simulate(world, dispatcher)
+    environment = DAGSchedOnlineEnv(instance, objective="slowdown")
+    _, info = environment.reset(seed=0)
+    environment.step(int(info["action_mask"].argmax()))
+
+
+STEPS: tuple[Step, ...] = (
+    call_environments,
+    call_runs,
+    partial(call_runs, sharing_problem),
+    call_schedulers,
+    call_searchers,
+    partial(call_environments, sharing_problem),
+    partial(call_schedulers, sharing_problem),
+    partial(call_searchers, sharing_problem),
+)
+"""Together they call every kernel of this package."""
 
 
 def _die_by_interrupt() -> None:
