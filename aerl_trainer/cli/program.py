@@ -1,10 +1,7 @@
 """The commands of ``aerl`` together, and what becomes of their errors."""
 
-import contextlib
 import sys
-import warnings
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import tyro
 
@@ -13,7 +10,7 @@ from aerl_trainer.runtime.errors import FleetError, SearchPoolError
 from aerl_trainer.solving.learned import DamageWarning
 from dagsched_env.cli.compilation import announced_compilation
 from dagsched_env.cli.machines import assumptions_on_stderr
-from dagsched_env.cli.terminal import leave_unread, print_any_text
+from dagsched_env.cli.terminal import leave_unread, line_of, print_any_text
 from dagsched_env.kernels.interrupts import interrupts
 from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
 
@@ -47,8 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with (
             interrupts(),
-            _damage_on_stderr(),
-            assumptions_on_stderr("aerl"),
+            assumptions_on_stderr("aerl", DamageWarning),
             announced_compilation("aerl"),
         ):
             if arguments == ["--version"]:
@@ -72,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"aerl: error: {MissingExtraError(package, 'trainer')}", file=sys.stderr)
         return EXIT_ERROR
     except (DAGSchedError, OSError, FleetError, SearchPoolError) as error:
-        print(f"aerl: error: {_one_line(error)}", file=sys.stderr)
+        print(f"aerl: error: {line_of(error)}", file=sys.stderr)
         return EXIT_ERROR
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
@@ -115,26 +111,3 @@ def joined(arguments: Sequence[str]) -> list[str]:
         else:
             current.append(argument)
     return [*kept, *(word for option, these in values.items() for word in (option, *these))]
-
-
-@contextlib.contextmanager
-def _damage_on_stderr() -> Iterator[None]:
-    """Within, a ``DamageWarning`` is one line on stderr."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", DamageWarning)
-        show = warnings.showwarning
-
-        def show_on_stderr(message: Warning | str, *others: Any, **named: Any) -> None:
-            if isinstance(message, DamageWarning):
-                print(f"aerl: {message}", file=sys.stderr)
-            else:
-                show(message, *others, **named)
-
-        warnings.showwarning = show_on_stderr
-        yield
-
-
-def _one_line(error: Exception) -> str:
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    return " ".join(str(error).split())

@@ -3,7 +3,7 @@
 In reading order:
 
 - ``arguments``: what the commands share;
-- ``terminal``: prints any text;
+- ``terminal``: prints any text, and errors in a line;
 - ``outputs``: files to be written, checked before the work;
 - ``machines``: the machines of a problem whose file describes none;
 - ``progress``: a progress bar on a terminal;
@@ -39,7 +39,7 @@ from dagsched_env.cli import (
     simulation,
 )
 from dagsched_env.cli.compilation import announced_compilation
-from dagsched_env.cli.terminal import leave_unread, print_any_text
+from dagsched_env.cli.terminal import leave_unread, line_of, print_any_text
 from dagsched_env.kernels.interrupts import EXIT_INTERRUPTED, interrupts
 from dagsched_env.problem.errors import DAGSchedError
 
@@ -97,20 +97,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         leave_unread()
     except (DAGSchedError, OSError, UnicodeEncodeError) as error:
-        print(f"dagsched: error: {_one_line(error)}", file=sys.stderr)
+        print(f"dagsched: error: {line_of(error)}", file=sys.stderr)
         return EXIT_ERROR
     except MemoryError as error:
-        print(f"dagsched: error: not enough memory: {_one_line(error)}", file=sys.stderr)
+        print(f"dagsched: error: not enough memory: {line_of(error)}", file=sys.stderr)
         return EXIT_ERROR
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     return code or 0
-
-
-def _one_line(error: Exception) -> str:
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    return " ".join(str(error).split())
 
 
 def _parser() -> argparse.ArgumentParser:

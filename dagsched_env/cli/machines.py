@@ -89,21 +89,26 @@ def say_machines(
 
 
 @contextmanager
-def assumptions_on_stderr(program: str) -> Iterator[None]:
-    """Within, an ``AssumptionWarning`` is one line on stderr that names the options."""
+def assumptions_on_stderr(program: str, *others: type[Warning]) -> Iterator[None]:
+    """Within, an ``AssumptionWarning`` is one line on stderr that names the options.
+
+    So are warnings of ``others``, as they are.
+    """
+    said: tuple[type[Warning], ...] = (AssumptionWarning, *others)
     with warnings.catch_warnings():
-        warnings.simplefilter("always", AssumptionWarning)
+        for category in said:
+            warnings.simplefilter("always", category)
         show = warnings.showwarning
 
-        def show_on_stderr(message: Warning | str, *others: Any, **named: Any) -> None:
+        def show_on_stderr(message: Warning | str, *place: Any, **named: Any) -> None:
             if isinstance(message, DoubtfulUnitsWarning):
                 _say_doubt(program, message)
             elif isinstance(message, MachinesAssumedWarning):
                 _say(program, message.fact, message.assumed, or_file="platform" in message.assumed)
-            elif isinstance(message, AssumptionWarning):
+            elif isinstance(message, said):
                 print(f"{program}: {message}", file=sys.stderr)
             else:
-                show(message, *others, **named)
+                show(message, *place, **named)
 
         warnings.showwarning = show_on_stderr
         yield

@@ -20,3 +20,10 @@ def leave_unread() -> None:
     What is still to be written, when Python ends, goes nowhere.
     """
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def line_of(error: Exception) -> str:
+    """What an error says, in one line."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split())
