@@ -11,12 +11,13 @@ Every feature is one flat array:
 in one buffer, in the order of the table.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from gymnasium import spaces
 
 from dagsched_env.kernels.arrays import Floats
 from dagsched_env.problem.instance import Instance
@@ -29,8 +30,9 @@ __all__ = [
     "Feature",
     "buffer_length",
     "feature_slices",
+    "feature_space",
+    "flat_space",
     "group_sizes",
-    "highest",
     "stack_features",
     "static_features",
 ]
@@ -190,6 +192,23 @@ def buffer_length(slices: dict[str, slice]) -> int:
     return int(max(place.stop for place in slices.values()))
 
 
-def highest(feature: Feature) -> float:
+def _highest(feature: Feature) -> float:
     """Upper bound of a float feature."""
     return 1.0 if feature.unit == "flag" else LIMIT
+
+
+def feature_space(feature: Feature, sizes: dict[str, int]) -> spaces.Space[Any]:
+    """Of the values of a feature."""
+    size = sizes[feature.group]
+    if feature.unit == "mask":
+        return spaces.MultiBinary(size)
+    if feature.unit == "index":
+        return spaces.Box(0, max(sizes["task"] - 1, 1), (size,), dtype=np.int64)
+    return spaces.Box(0.0, _highest(feature), (size,), dtype=np.float32)
+
+
+def flat_space(features: Iterable[Feature], sizes: dict[str, int]) -> spaces.Box:
+    """Of float features in one vector, in this order."""
+    bounds = [np.full(sizes[f.group], _highest(f), dtype=np.float32) for f in features]
+    high = np.concatenate(bounds)
+    return spaces.Box(np.zeros_like(high), high, dtype=np.float32)

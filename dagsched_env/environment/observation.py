@@ -26,8 +26,9 @@ from dagsched_env.environment.features import (
     Feature,
     buffer_length,
     feature_slices,
+    feature_space,
+    flat_space,
     group_sizes,
-    highest,
     stack_features,
     static_features,
 )
@@ -139,7 +140,7 @@ class GraphObservation(_Observer):
         """Of the observations."""
         return spaces.Dict(
             {
-                feature.name: _feature_space(feature, self._sizes)
+                feature.name: feature_space(feature, self._sizes)
                 for feature in self._present(FEATURES)
                 if feature.name != "action_mask"
             }
@@ -201,13 +202,7 @@ class FlatObservation(_Observer):
     @cached_property
     def space(self) -> spaces.Box:
         """Of the observations."""
-        high = np.concatenate(
-            [
-                np.full(self._sizes[f.group], highest(f), dtype=np.float32)
-                for f in self._present(FLAT_FEATURES)
-            ]
-        )
-        return spaces.Box(np.zeros_like(high), high, dtype=np.float32)
+        return flat_space(FLAT_FEATURES, self._sizes)
 
     def __call__(
         self, state: State, task: int = NO_ACTION, processor: int = 0
@@ -259,12 +254,3 @@ def layout(max_tasks: int, max_processors: int, resources: int) -> Layout:
         max_processors=max_processors,
         resources=resources,
     )
-
-
-def _feature_space(feature: Feature, sizes: dict[str, int]) -> spaces.Space[Any]:
-    size = sizes[feature.group]
-    if feature.unit == "mask":
-        return spaces.MultiBinary(size)
-    if feature.unit == "index":
-        return spaces.Box(0, max(sizes["task"] - 1, 1), (size,), dtype=np.int64)
-    return spaces.Box(0.0, highest(feature), (size,), dtype=np.float32)

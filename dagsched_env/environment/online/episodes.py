@@ -10,11 +10,11 @@ from numba.typed import List
 
 from dagsched_env.environment.features import (
     LIMIT,
-    Feature,
     buffer_length,
     feature_slices,
+    feature_space,
+    flat_space,
     group_sizes,
-    highest,
     static_features,
 )
 from dagsched_env.environment.online.features import ONLINE_FEATURES
@@ -94,8 +94,7 @@ class Episodes:
         self._static: Ints = np.array(
             [(self._floats[f.name].start, GROUPS[f.group]) for f in static], dtype=np.int64
         )
-        self._sizes = sizes
-        self.space = self._flat_space() if flat else self._dict_space()
+        self.space = flat_space(FLAT, sizes) if flat else _dict_space(sizes)
         self._rows = np.zeros((count, buffer_length(self._floats)), dtype=np.float32)
         self._ends = np.zeros((count, buffer_length(self._indices)), dtype=np.int64)
         self._marks = np.zeros((count, buffer_length(self._masks)), dtype=np.int8)
@@ -249,26 +248,9 @@ class Episodes:
             until=nothing,
         )
 
-    def _dict_space(self) -> "spaces.Dict[npt.NDArray[Any]]":
-        return spaces.Dict(
-            {f.name: self._space(f) for f in ONLINE_FEATURES if self._sizes[f.group]}
-            | {"action_mask": spaces.MultiBinary(self.padding.tasks * self.padding.processors + 1)}
-        )
 
-    def _flat_space(self) -> spaces.Box:
-        high = np.concatenate(
-            [
-                np.full(self._sizes[f.group], highest(f), dtype=np.float32)
-                for f in FLAT
-                if self._sizes[f.group]
-            ]
-        )
-        return spaces.Box(np.zeros_like(high), high, dtype=np.float32)
-
-    def _space(self, feature: Feature) -> spaces.Space[Any]:
-        size = self._sizes[feature.group]
-        if feature.unit == "mask":
-            return spaces.MultiBinary(size)
-        if feature.unit == "index":
-            return spaces.Box(0, max(self.padding.tasks - 1, 1), (size,), dtype=np.int64)
-        return spaces.Box(0.0, highest(feature), (size,), dtype=np.float32)
+def _dict_space(sizes: dict[str, int]) -> "spaces.Dict[npt.NDArray[Any]]":
+    return spaces.Dict(
+        {f.name: feature_space(f, sizes) for f in ONLINE_FEATURES if sizes[f.group]}
+        | {"action_mask": spaces.MultiBinary(sizes["pair"] + 1)}
+    )
