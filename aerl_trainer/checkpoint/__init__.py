@@ -20,7 +20,7 @@ In reading order:
 - ``run_checkpoints``: the checkpoints of one run
 """
 
-from aerl_trainer.checkpoint.contents import Checkpoint, CheckpointError, take
+from aerl_trainer.checkpoint.contents import Checkpoint, CheckpointError, take, take_module
 from aerl_trainer.checkpoint.directory import (
     exists,
     generations,
@@ -42,4 +42,5 @@ __all__ = [
     "read_first",
     "save",
     "take",
+    "take_module",
 ]

@@ -3,10 +3,10 @@
 import io
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ LARGEST = 1e9
 """Of numbers in tensors: products of a few of them are finite."""
 
 Tensors = dict[str, torch.Tensor]
+Module = TypeVar("Module", bound=torch.nn.Module)
 
 
 class CheckpointError(DAGSchedError):
@@ -68,6 +69,29 @@ def take(saved: Checkpoint, group: str, like: Mapping[str, torch.Tensor]) -> Ten
                 f"tensor {name!r} of {group!r} holds numbers that are not finite, or too large"
             )
     return found
+
+
+def take_module(saved: Checkpoint, group: str, make: Callable[[], Module], layers: int) -> Module:
+    """A trained module; one of another size than the checkpoint says is never given memory.
+
+    Args:
+        saved: the checkpoint.
+        group: of the tensors.
+        make: a new module.
+        layers: of it, at least one tensor each.
+
+    Raises:
+        CheckpointError: a tensor is missing or does not fit.
+    """
+    size = len(saved.tensors.get(group, ()))
+    if layers > size:
+        raise CheckpointError(f"{layers} layers do not fit {size} tensors")
+    with torch.device("meta"):
+        like = make().state_dict()
+    tensors = take(saved, group, like)
+    module = make()
+    module.load_state_dict(tensors)
+    return module
 
 
 def encode(

@@ -2,15 +2,16 @@
 
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import torch
 
 from aerl_trainer import checkpoint as checkpoints
 from aerl_trainer import config as settings
-from aerl_trainer.baselines.attention.scheduler import AttentionScheduler, read_policy
-from aerl_trainer.checkpoint import Checkpoint, CheckpointError, take
-from aerl_trainer.config import Config
+from aerl_trainer.baselines.attention.policy import AttentionPolicy
+from aerl_trainer.baselines.attention.scheduler import AttentionScheduler
+from aerl_trainer.checkpoint import CheckpointError, take, take_module
 from aerl_trainer.config.stored import share, stored
 from aerl_trainer.network.network import Network, require_status
 from aerl_trainer.policy.fast import FastPolicy
@@ -47,26 +48,17 @@ def _read(source: Path) -> Trained:
     try:
         config = settings.from_dict(stored(saved.state, "config", dict))
         if config.run.algorithm == "reinforce":
-            return AttentionScheduler(read_policy(saved, config.attention))
+            make = partial(AttentionPolicy, config.attention)
+            return AttentionScheduler(take_module(saved, "policy", make, config.attention.layers))
         like = {"weights": torch.from_numpy(FastPolicy().weights)}
         fast = FastPolicy(take(saved, "policy", like)["weights"].numpy())
-        network = _network(config, saved) if config.learner.network else None
+        network = None
+        if config.learner.network:
+            make_network = partial(Network, config.network)
+            network = take_module(saved, "model", make_network, config.network.layers)
         return Policy(fast, network, config, share(saved.state, "rollout_weight"))
     except DAGSchedError as error:
         raise CheckpointError(f"{source}: not the checkpoint of a run: {error}") from None
-
-
-def _network(config: Config, saved: Checkpoint) -> Network:
-    """The network of a checkpoint; one of another size than it says is never given memory."""
-    size = len(saved.tensors.get("model", ()))
-    if config.network.layers > size:
-        raise CheckpointError(f"{config.network.layers} layers do not fit {size} tensors")
-    with torch.device("meta"):
-        like = Network(config.network).state_dict()
-    tensors = take(saved, "model", like)
-    network = Network(config.network)
-    network.load_state_dict(tensors)
-    return network
 
 
 def _warn(message: str) -> None:

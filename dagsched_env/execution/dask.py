@@ -20,7 +20,7 @@ import numpy as np
 from dagsched_env.execution.dask_reports import Report, Reports
 from dagsched_env.execution.jobs import Job, JobGraph
 from dagsched_env.execution.processes import Done, StartAll
-from dagsched_env.execution.remote import as_function
+from dagsched_env.execution.remote import as_function, clock_ahead
 from dagsched_env.execution.threads import jobs_before
 from dagsched_env.io.dask_recorder import bandwidth_of, transfers
 from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
@@ -333,15 +333,8 @@ def _there(client: Any) -> dict[str, Any]:
 
 
 def _ahead(client: Any, address: str) -> float:
-    """By how much the clock of a worker is ahead of ours; of three tries the quickest."""
-    tries = []
-    for _ in range(3):
-        before = time.monotonic()
-        there = client.run(time.monotonic, workers=[address])[address]
-        took = time.monotonic() - before
-        tries.append((took, there - before - took / 2))
-    _, ahead = min(tries)
-    return float(ahead)
+    """By how much the clock of a worker is ahead of ours."""
+    return clock_ahead(lambda: client.run(time.monotonic, workers=[address])[address])
 
 
 def _let_go(workers: list[str], dask_scheduler: Any) -> None:

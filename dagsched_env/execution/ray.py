@@ -6,7 +6,7 @@ from typing import Any
 
 from dagsched_env.execution.jobs import Job, JobGraph
 from dagsched_env.execution.processes import Done, StartAll
-from dagsched_env.execution.remote import Timed, as_function, timed
+from dagsched_env.execution.remote import Timed, as_function, clock_ahead, timed
 from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.platforms import Platform
@@ -125,15 +125,9 @@ class Nodes:
         return {"num_cpus": 0, "max_retries": 0, "scheduling_strategy": strategy}
 
     def _clock_ahead(self, machine: int) -> float:
-        """By how much the clock of a node is ahead of ours; of three tries the quickest."""
-        clock, tries = self._ray.remote(_clock).options(**self._on(machine)), []
-        for _ in range(3):
-            before = time.monotonic()
-            there = self._ray.get(clock.remote())
-            took = time.monotonic() - before
-            tries.append((took, there - before - took / 2))
-        _, ahead = min(tries)
-        return float(ahead)
+        """By how much the clock of a node is ahead of ours."""
+        clock = self._ray.remote(_clock).options(**self._on(machine))
+        return clock_ahead(lambda: self._ray.get(clock.remote()))
 
 
 def _nodes() -> dict[str, Any]:

@@ -4,8 +4,6 @@ import numpy as np
 import torch
 
 from aerl_trainer.baselines.attention.policy import AttentionPolicy
-from aerl_trainer.checkpoint import Checkpoint, CheckpointError, take
-from aerl_trainer.config import AttentionConfig
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 
@@ -42,24 +40,3 @@ class AttentionScheduler:
             encoded = self._policy.encode([instance])
             lanes, _ = self._policy.roll_out(encoded, starts, generator=generator)
         return lanes.schedule(0, int(lanes.makespans[0].argmin()))
-
-
-def read_policy(saved: Checkpoint, config: AttentionConfig) -> AttentionPolicy:
-    """The policy of a checkpoint; one of another size than it says is never given memory.
-
-    Args:
-        saved: with the tensors of the group ``policy``.
-        config: sizes.
-
-    Raises:
-        CheckpointError: a tensor is missing or does not fit.
-    """
-    size = len(saved.tensors.get("policy", ()))
-    if config.layers > size:
-        raise CheckpointError(f"{config.layers} layers do not fit {size} tensors")
-    with torch.device("meta"):
-        like = AttentionPolicy(config).state_dict()
-    tensors = take(saved, "policy", like)
-    policy = AttentionPolicy(config)
-    policy.load_state_dict(tensors)
-    return policy

@@ -10,9 +10,9 @@ from aerl_trainer.baselines.attention.graphs import MOST_RELATIONS, graphs_of
 from aerl_trainer.baselines.attention.learner import AttentionLearner
 from aerl_trainer.baselines.attention.model import CLIPPING, AttentionModel
 from aerl_trainer.baselines.attention.policy import AttentionPolicy, states_of
-from aerl_trainer.baselines.attention.scheduler import AttentionScheduler, read_policy
+from aerl_trainer.baselines.attention.scheduler import AttentionScheduler
 from aerl_trainer.baselines.attention.states import NO_ACTION, Lanes, replayed
-from aerl_trainer.checkpoint import Checkpoint, CheckpointError
+from aerl_trainer.checkpoint import Checkpoint, CheckpointError, take_module
 from aerl_trainer.config import AttentionConfig, Config, ReinforceConfig, RunConfig
 from aerl_trainer.policy.encoding.context import encoding_context
 from dagsched_env.generators import TopcuogluGenerator
@@ -377,17 +377,20 @@ def test_it_learns_to_beat_heft():
 
 
 def test_a_policy_is_read_from_its_tensors_and_nothing_else(problems):
+    def read(saved, config):
+        return take_module(saved, "policy", lambda: AttentionPolicy(config), config.layers)
+
     made = policy()
     saved = Checkpoint({"policy": made.state_dict()}, {}, {})
-    again = read_policy(saved, SMALL)
+    again = read(saved, SMALL)
     _, rollouts = sampled(made, problems)
     assert torch.equal(
         log_p(again, problems, rollouts.actions), log_p(made, problems, rollouts.actions)
     )
     with pytest.raises(CheckpointError, match="1000 layers do not fit"):
-        read_policy(saved, AttentionConfig(layers=1000))
+        read(saved, AttentionConfig(layers=1000))
     with pytest.raises(CheckpointError, match="of 'policy' is"):
-        read_policy(saved, AttentionConfig(**{**vars(SMALL), "width": 16}))
+        read(saved, AttentionConfig(**{**vars(SMALL), "width": 16}))
     broken = {**made.state_dict(), "norm.bias": torch.full((8,), torch.nan)}
     with pytest.raises(CheckpointError, match=r"'norm.bias' .* not finite"):
-        read_policy(Checkpoint({"policy": broken}, {}, {}), SMALL)
+        read(Checkpoint({"policy": broken}, {}, {}), SMALL)
