@@ -1,13 +1,11 @@
 """Many ``DAGSchedOnline-v0`` at once: one kernel call per step."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-import gymnasium
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
-from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
@@ -18,8 +16,8 @@ from dagsched_env.environment.vector.seeded import SeededVectorEnv
 from dagsched_env.kernels.online.episodes import BEGIN
 from dagsched_env.online.simulation import Simulation
 from dagsched_env.problem.errors import DAGSchedError
-
-MODES = (AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED)
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 
 
 class DAGSchedOnlineVectorEnv(SeededVectorEnv):
@@ -42,6 +40,7 @@ class DAGSchedOnlineVectorEnv(SeededVectorEnv):
         DAGSchedError: an argument is out of its range, or a run exceeds the padding.
     """
 
+    modes = (AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED)
     metadata: dict[str, Any] = {  # noqa: RUF012
         **DAGSchedOnlineEnv.metadata,
         "autoreset_mode": AutoresetMode.NEXT_STEP,
@@ -59,14 +58,8 @@ class DAGSchedOnlineVectorEnv(SeededVectorEnv):
         single = DAGSchedOnlineEnv(instances, **arguments)  # checks its arguments
         if num_envs < 1:
             raise DAGSchedError(f"num_envs={num_envs} is not at least 1")
-        modes = {mode.value: mode for mode in MODES}
-        if autoreset_mode not in (*MODES, *modes):
-            known = " or ".join(repr(mode) for mode in modes)
-            raise DAGSchedError(f"autoreset_mode={autoreset_mode!r} is not available: give {known}")
         source = EpisodeSource(single.worlds.source, single.padding, num_envs)
-        super().__init__(source, num_envs)
-        self._mode = AutoresetMode(autoreset_mode)
-        self.metadata = {**self.metadata, "autoreset_mode": self._mode}
+        super().__init__(source, num_envs, autoreset_mode)
         self.render_mode = single.render_mode
         self.single_observation_space = single.observation_space
         self.single_action_space = single.action_space
@@ -144,13 +137,8 @@ class DAGSchedOnlineVectorEnv(SeededVectorEnv):
             ResetNeeded: before the first ``reset``; with ``AutoresetMode.DISABLED`` also while an
                 episode is over. Nothing is changed.
         """
-        self._require_reset()
+        self._require_running()
         restart = self._over
-        if self._mode == AutoresetMode.DISABLED and restart.any():
-            raise ResetNeeded(
-                f"the episode of environment {restart.argmax()} is over: call "
-                'reset(options={"reset_mask": terminated | truncated}) before the next step()'
-            )
         actions = np.asarray(actions)
         if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iu":
             raise DAGSchedError(
@@ -191,19 +179,8 @@ class DAGSchedOnlineVectorEnv(SeededVectorEnv):
         self._require_reset()
         return self._episodes.legal.copy()
 
-    def render(self) -> tuple[npt.NDArray[np.uint8], ...] | None:
-        """The Gantt chart of each run so far, uint8 ``[height, width, 3]``.
-
-        Raises:
-            MissingExtraError: matplotlib is not installed.
-            ResetNeeded: before the first ``reset``.
-        """
-        if self.render_mode is None:
-            gymnasium.logger.warn('render() needs envs made with render_mode="rgb_array"')
-            return None
-        from dagsched_env.pictures import rgb_array
-
-        return tuple(rgb_array(run.schedule(), run.world.instance) for run in self.simulations)
+    def _so_far(self) -> Iterable[tuple[Schedule, Instance]]:
+        return ((run.schedule(), run.world.instance) for run in self.simulations)
 
     def _put(self, chosen: npt.NDArray[np.intp], worlds: Sequence[Any] | None) -> None:
         """New runs for some environments."""

@@ -4,13 +4,12 @@ Each step gives the same results as ``gymnasium.vector.SyncVectorEnv`` over ``DA
 times faster.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
-import gymnasium
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
-from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
@@ -26,6 +25,7 @@ from dagsched_env.kernels.state.features import NO_ACTION
 from dagsched_env.problem.durations import Durations, RobustMakespan, robust_makespan
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.sources import InstanceList, Instances, resolve_source
 
 
@@ -114,15 +114,14 @@ class DAGSchedVectorEnv(SeededVectorEnv):
         )
         if num_envs < 1:
             raise DAGSchedError(f"num_envs={num_envs} is not at least 1")
-        super().__init__(EpisodeSource(draw, single.padding, num_envs), num_envs)
+        source = EpisodeSource(draw, single.padding, num_envs)
+        super().__init__(source, num_envs, autoreset_mode)
         space = self.single_action_space = single.action_space
         self.single_observation_space = single.observation_space
         self.action_space = batch_space(single.action_space, num_envs)
         self.observation_space = batch_space(single.observation_space, num_envs)
         assert isinstance(space, spaces.Discrete | spaces.MultiDiscrete)
         self._action_ends = space.n if isinstance(space, spaces.Discrete) else space.nvec
-        self._autoreset_mode = _autoreset_mode(autoreset_mode)
-        self.metadata = {**self.metadata, "autoreset_mode": self._autoreset_mode}
         self.render_mode = render_mode
         self._reward_fn = single.reward_fn
         self._illegal_penalty = float(illegal_penalty)
@@ -197,12 +196,7 @@ class DAGSchedVectorEnv(SeededVectorEnv):
             ResetNeeded: before the first ``reset``; with ``AutoresetMode.DISABLED`` also while an
                 episode is over. Nothing is changed.
         """
-        self._require_reset()
-        if self._autoreset_mode == AutoresetMode.DISABLED and self._over.any():
-            raise ResetNeeded(
-                f"the episode of environment {self._over.argmax()} is over: call "
-                'reset(options={"reset_mask": terminated | truncated}) before the next step()'
-            )
+        self._require_running()
         tasks, processors = self._split(actions)
         restart = self._over
         states = self._states
@@ -242,20 +236,9 @@ class DAGSchedVectorEnv(SeededVectorEnv):
         self._require_reset()
         return np.array(self._actions.mask(self._states.legal))
 
-    def render(self) -> tuple[npt.NDArray[np.uint8], ...] | None:
-        """The Gantt chart of each schedule so far, uint8 ``[height, width, 3]``.
-
-        Raises:
-            MissingExtraError: matplotlib is not installed.
-            ResetNeeded: before the first ``reset``.
-        """
-        if self.render_mode is None:
-            gymnasium.logger.warn('render() needs envs made with render_mode="rgb_array"')
-            return None
-        from dagsched_env.pictures import rgb_array
-
-        instances = self.instances
-        return tuple(map(rgb_array, self._states.schedules(np.arange(self.num_envs)), instances))
+    def _so_far(self) -> Iterable[tuple[Schedule, Instance]]:
+        schedules = self._states.schedules(np.arange(self.num_envs))
+        return zip(schedules, self.instances, strict=True)
 
     def _split(self, actions: npt.NDArray[Any]) -> tuple[Ints, Ints]:
         """Task and processor of each action; ``NO_ACTION`` where it is outside the space."""
@@ -339,14 +322,6 @@ class DAGSchedVectorEnv(SeededVectorEnv):
             names = (f"robust_makespan_{field}" for field in RobustMakespan._fields)
             summary |= zip(names, robust.T.copy(), strict=True)
         return summary | {f"_{key}": done.copy() for key in summary}
-
-
-def _autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
-    try:
-        return AutoresetMode(mode)
-    except ValueError:
-        names = " or ".join(repr(known.value) for known in AutoresetMode)
-        raise DAGSchedError(f"autoreset_mode={mode!r} is not available: give {names}") from None
 
 
 def _row(observations: Any, i: int) -> Any:

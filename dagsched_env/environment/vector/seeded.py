@@ -1,15 +1,20 @@
-"""What vector environments of both kinds share: seeds, generators, which copies are reset."""
+"""What vector environments of both kinds share: seeds, generators, ends of episodes, pictures."""
 
-from typing import Any
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
 
+import gymnasium
 import numpy as np
 import numpy.typing as npt
 from gymnasium.error import ResetNeeded
-from gymnasium.vector import VectorEnv
+from gymnasium.vector import AutoresetMode, VectorEnv
 
 from dagsched_env.environment.actions import Bools
 from dagsched_env.environment.vector.episodes import EpisodeSource
 from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
+from dagsched_env.problem.schedule import Schedule
 
 
 class SeededVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
@@ -18,9 +23,24 @@ class SeededVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
     Args:
         source: has the generators.
         num_envs: B ≥ 1.
+        autoreset_mode: one of ``modes``, or its value as text.
+
+    Raises:
+        DAGSchedError: there is no such mode.
     """
 
-    def __init__(self, source: EpisodeSource, num_envs: int) -> None:
+    modes: ClassVar[Sequence[AutoresetMode]] = tuple(AutoresetMode)
+    """Those that it can do."""
+
+    def __init__(
+        self, source: EpisodeSource, num_envs: int, autoreset_mode: AutoresetMode | str
+    ) -> None:
+        modes = {mode.value: mode for mode in self.modes}
+        if autoreset_mode not in (*self.modes, *modes):
+            known = " or ".join(repr(mode) for mode in modes)
+            raise DAGSchedError(f"autoreset_mode={autoreset_mode!r} is not available: give {known}")
+        self._autoreset_mode = AutoresetMode(autoreset_mode)
+        self.metadata = {**self.metadata, "autoreset_mode": self._autoreset_mode}
         self.num_envs = num_envs
         self._source = source
         self._begun = False
@@ -36,6 +56,34 @@ class SeededVectorEnv(VectorEnv[Any, npt.NDArray[Any], npt.NDArray[Any]]):
     def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
         """The seed of each environment, as in ``SyncVectorEnv``."""
         return tuple(self._source.generator(i)[1] for i in range(self.num_envs))
+
+    def render(self) -> tuple[npt.NDArray[np.uint8], ...] | None:
+        """The Gantt chart of each environment so far, uint8 ``[height, width, 3]``.
+
+        Raises:
+            MissingExtraError: matplotlib is not installed.
+            ResetNeeded: before the first ``reset``.
+        """
+        if self.render_mode is None:
+            gymnasium.logger.warn('render() needs envs made with render_mode="rgb_array"')
+            return None
+        from dagsched_env.pictures import rgb_array
+
+        self._require_reset()
+        return tuple(rgb_array(schedule, instance) for schedule, instance in self._so_far())
+
+    @abstractmethod
+    def _so_far(self) -> Iterable[tuple[Schedule, Instance]]:
+        """What ``render`` shows: of each environment what is scheduled, and its problem."""
+
+    def _require_running(self) -> None:
+        """Raise ResetNeeded where ``step`` cannot go on."""
+        self._require_reset()
+        if self._autoreset_mode == AutoresetMode.DISABLED and self._over.any():
+            raise ResetNeeded(
+                f"the episode of environment {self._over.argmax()} is over: call "
+                'reset(options={"reset_mask": terminated | truncated}) before the next step()'
+            )
 
     def _require_reset(self) -> None:
         if not self._begun:
