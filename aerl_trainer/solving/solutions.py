@@ -54,7 +54,7 @@ def print_solution(solution: Solution) -> None:
         print(f"assumed       {one_line(text)}")
 
 
-def print_solutions(solutions: Sequence[Solution], *, console: Console | None = None) -> None:
+def print_solutions(solutions: Sequence[Solution]) -> None:
     """A table, one problem in a row, and a line of the policies that guided the searches."""
     table = Table(box=SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
     headings = ("problem", "tasks", "makespan", "vs heft", "vs portfolio", "gap", "found by", "s")
@@ -73,7 +73,7 @@ def print_solutions(solutions: Sequence[Solution], *, console: Console | None = 
             result.found_by,
             f"{result.elapsed_s:.2f}",
         )
-    console = console or Console(markup=False)
+    console = Console(markup=False)
     console.print(table)
     policies = Counter(solution.result.policy or "none" for solution in solutions)
     console.print("policy: " + ", ".join(f"{name} on {n}" for name, n in policies.most_common()))

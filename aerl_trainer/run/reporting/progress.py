@@ -17,6 +17,8 @@ from rich.table import Table
 from aerl_trainer.run.records import SAMPLES
 
 REFRESH_PER_SECOND = 2
+LINE_EVERY_S = 10.0
+"""Between plain lines."""
 
 
 @dataclass(frozen=True)
@@ -77,14 +79,13 @@ class Progress:
     """Context manager that shows the latest ``Figures`` with the time left.
 
     On a terminal a panel is redrawn in place, and the clock runs on between updates; elsewhere a
-    line is printed every ``interval_s`` seconds at most, and one at the end. Where nobody reads it
-    any more, as when the terminal is closed, the run goes on all the same.
+    line is printed every ``LINE_EVERY_S`` at most, and one at the end. Where nobody reads it any
+    more, as when the terminal is closed, the run goes on all the same.
 
     Args:
         total_s: duration of the run.
         title: name of the run.
         console: where to print; by default standard output.
-        interval_s: between plain lines.
         clock: seconds from any origin; tests replace it.
         figures: those that are shown first.
     """
@@ -95,14 +96,12 @@ class Progress:
         title: str = "AERL-DS",
         *,
         console: Console | None = None,
-        interval_s: float = 10.0,
         clock: Callable[[], float] = time.monotonic,
         figures: Figures | None = None,
     ) -> None:
         self._total_s = total_s
         self._title = title
         self._console = console or Console(markup=False)
-        self._interval_s = interval_s
         self._clock = clock
         self._figures = figures or Status()
         self._start = self._next_line = clock()
@@ -132,7 +131,7 @@ class Progress:
         self._figures = figures
         if self._live is None and self._clock() >= self._next_line:
             self._print_line()
-            self._next_line = self._clock() + self._interval_s
+            self._next_line = self._clock() + LINE_EVERY_S
 
     def message(self, text: str) -> None:
         """Print a line of text, above the panel if there is one."""
