@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from aerl_trainer import config as settings
 from aerl_trainer.baselines.attention.learner import AttentionLearner
 from aerl_trainer.baselines.attention.scheduler import AttentionScheduler
@@ -26,12 +24,10 @@ from aerl_trainer.run.curriculum import Curriculum
 from aerl_trainer.run.interruption import Stop
 from aerl_trainer.run.observers import RunObserver, open_log
 from aerl_trainer.run.problems import Problems
-from aerl_trainer.run.records import SAMPLES, EvalReport
 from aerl_trainer.run.reporting import RunDirectory
+from aerl_trainer.run.validator import Validator
 from aerl_trainer.runtime.pool import no_pool
-from dagsched_env.comparison.compare import mean_ratio, summarise
 from dagsched_env.problem.errors import DAGSchedError
-from dagsched_env.schedulers import best_of_portfolio, heft
 
 
 class AttentionRun:
@@ -51,6 +47,7 @@ class AttentionRun:
     def __init__(self, config: Config, directory: RunDirectory, problems: Problems) -> None:
         self.config, self.directory, self.problems = config, directory, problems
         self.curriculum = Curriculum(config.curriculum, problems)
+        self.validator = Validator(config, self.curriculum)
         self.learner = AttentionLearner(config, self.curriculum.make_instance)
         self.generations = Generations(directory.checkpoints)
         self.best = NO_BEST
@@ -162,43 +159,12 @@ class AttentionRun:
 
     def _validate(self) -> None:
         """Judge the policy; promote the curriculum; keep the best."""
-        report = self._evaluate()
+        scheduler, rng = AttentionScheduler(self.learner.policy), seeding.generator(0, "samples")
+        level = self.curriculum.level
+        report = self.validator.judge(scheduler, level=level, step=self.steps, rng=rng)
         promoted = self.curriculum.observe(report.slr_vs_heft)
         self.observer.validated(report, promoted, self.curriculum.level)
         record = {"level": report.level, "slr_vs_heft": report.slr_vs_heft}
         if better(record, self.best) and self.steps > 0:
             self.best = record
             self.save("best")
-
-    def _evaluate(self) -> EvalReport:
-        """Greedy schedules of the validation set, and the best of samples, against HEFT's."""
-        level, count = self.curriculum.level, self.config.validator.instances
-        instances = self.curriculum.validation_set(level, count, self.config.run.seed)
-        scheduler = AttentionScheduler(self.learner.policy)
-        by_heft = np.array([heft(instance).makespan for instance in instances])
-        portfolio = np.array([best_of_portfolio(instance).makespan for instance in instances])
-        started = time.perf_counter()
-        makespans = [scheduler.schedule(instance).makespan for instance in instances]
-        elapsed = time.perf_counter() - started
-        rng = seeding.generator(0, "samples")
-        sampled = [scheduler.best_of(instance, SAMPLES, rng).makespan for instance in instances]
-        row = summarise({"heft": list(by_heft), "policy": makespans}, instances)[1]
-        return EvalReport(
-            step=self.steps,
-            level=level,
-            slr_vs_heft=row.ratio_to_reference,
-            sampled_vs_heft=mean_ratio(sampled, by_heft),
-            portfolio_vs_heft=mean_ratio(portfolio, by_heft),
-            ratio_to_best=mean_ratio(makespans, portfolio),
-            mean_slr=row.mean_slr,
-            wins=row.wins,
-            ties=row.ties,
-            losses=row.losses,
-            seconds_per_instance=elapsed / len(instances),
-            guided_vs_heft=None,
-            network_vs_heft=None,
-            value_correlation=None,
-            list_correlation=None,
-            by_level=(),
-            accepted=True,
-        )

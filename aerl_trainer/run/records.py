@@ -62,20 +62,20 @@ class EvalReport:
     ties: int
     losses: int
     seconds_per_instance: float
-    guided_vs_heft: float | None
+    guided_vs_heft: float | None = None
     """Mean of the makespan of a short guided search / HEFT's makespan; None where the policy guides
     none."""
-    network_vs_heft: float | None
+    network_vs_heft: float | None = None
     """As ``slr_vs_heft``, for the network's greedy policy; None without a network."""
-    value_correlation: float | None
+    value_correlation: float | None = None
     """Rank correlation of what the value head predicts with true makespans, mean over instances;
     see ``validator.value_correlations``. None without a network, as the next one."""
-    list_correlation: float | None
+    list_correlation: float | None = None
     """The same of the list completions, which the value head corrects."""
-    by_level: tuple[float, ...]
+    by_level: tuple[float, ...] = ()
     """``slr_vs_heft`` on each level's set, or ``network_vs_heft`` where a search is judged that a
     network guides: on levels to come as well. Empty of the attention model."""
-    accepted: bool
+    accepted: bool = True
     """The weights have passed the paired test, and guide the searches from now on."""
 
 

@@ -4,8 +4,9 @@ Nothing explores here: there is no root noise, and samples and rollouts draw the
 time.
 """
 
+import dataclasses
 import time
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -87,6 +88,12 @@ def value_correlations(
     return rank_correlation(by_value, group.makespans), rank_correlation(listed, group.makespans)
 
 
+class _Policy(Protocol):
+    def schedule(self, instance: Instance, /) -> Schedule: ...
+
+    def best_of(self, instance: Instance, k: int, rng: np.random.Generator, /) -> Schedule: ...
+
+
 class _Set(NamedTuple):
     """A fixed set of problems with its reference makespans (time)."""
 
@@ -137,6 +144,37 @@ class Validator:
         error = np.std(gains, ddof=1) / np.sqrt(len(gains))
         return bool(np.mean(gains) > SIGNIFICANT * error)
 
+    def judge(
+        self, policy: _Policy, *, level: int, step: int, rng: np.random.Generator
+    ) -> EvalReport:
+        """Compare its greedy schedules, and the best of samples, with HEFT and the best scheduler.
+
+        Args:
+            policy: to be judged.
+            level: whose problems.
+            step: of training, for the report.
+            rng: of the samples.
+        """
+        instances, by_heft, portfolio = self._set(level)
+        started = time.perf_counter()
+        makespans = [policy.schedule(instance).makespan for instance in instances]
+        elapsed = time.perf_counter() - started
+        row = summarise({"heft": list(by_heft), "policy": makespans}, instances)[1]
+        sampled = [policy.best_of(instance, SAMPLES, rng).makespan for instance in instances]
+        return EvalReport(
+            step=step,
+            level=level,
+            slr_vs_heft=row.ratio_to_reference,
+            sampled_vs_heft=mean_ratio(sampled, by_heft),
+            portfolio_vs_heft=mean_ratio(portfolio, by_heft),
+            ratio_to_best=mean_ratio(makespans, portfolio),
+            mean_slr=row.mean_slr,
+            wins=row.wins,
+            ties=row.ties,
+            losses=row.losses,
+            seconds_per_instance=elapsed / len(instances),
+        )
+
     def evaluate(
         self,
         policy: FastPolicy,
@@ -157,13 +195,9 @@ class Validator:
             rollout_weight: λ of the guided search.
             accepted: for the report.
         """
-        instances, by_heft, portfolio = self._set(level)
-        started = time.perf_counter()
-        makespans = [policy.schedule(instance).makespan for instance in instances]
-        elapsed = time.perf_counter() - started
-        row = summarise({"heft": list(by_heft), "policy": makespans}, instances)[1]
+        instances, by_heft, _ = self._set(level)
         rng = np.random.default_rng(0)
-        sampled = [policy.best_of(instance, SAMPLES, rng).makespan for instance in instances]
+        report = self.judge(policy, level=level, step=step, rng=rng)
         by_network = by_value = by_list = None
         if network is not None:
             greedy = [greedy_schedule(i, network, self._config).makespan for i in instances]
@@ -173,23 +207,13 @@ class Validator:
             by_value, by_list = np.mean(pairs, axis=0).tolist()
         guided = self._guided(instances, policy, network, rollout_weight)
         judged = network if self._config.validator.judged == "search" else None
-        shown = row.ratio_to_reference if by_network is None or judged is None else by_network
+        shown = report.slr_vs_heft if by_network is None or judged is None else by_network
         by_level = [
             shown if at == level else self._ratio(at, policy, judged)
             for at in range(len(self._config.curriculum.levels))
         ]
-        return EvalReport(
-            step=step,
-            level=level,
-            slr_vs_heft=row.ratio_to_reference,
-            sampled_vs_heft=mean_ratio(sampled, by_heft),
-            portfolio_vs_heft=mean_ratio(portfolio, by_heft),
-            ratio_to_best=mean_ratio(makespans, portfolio),
-            mean_slr=row.mean_slr,
-            wins=row.wins,
-            ties=row.ties,
-            losses=row.losses,
-            seconds_per_instance=elapsed / len(instances),
+        return dataclasses.replace(
+            report,
             guided_vs_heft=mean_ratio(guided, by_heft),
             network_vs_heft=by_network,
             value_correlation=by_value,
@@ -231,9 +255,8 @@ class Validator:
 
     def _set(self, level: int) -> _Set:
         if level not in self._sets:
-            instances = self._curriculum.validation_set(
-                level, self._config.validator.instances, self._config.run.seed
-            )
+            count, seed = self._config.validator.instances, self._config.run.seed
+            instances = self._curriculum.validation_set(level, count, seed)
             self._sets[level] = _Set(
                 instances,
                 np.array([heft(instance).makespan for instance in instances]),
