@@ -14,7 +14,6 @@ import numpy.typing as npt
 from aerl_trainer.config import Config
 from aerl_trainer.memory.shared_memory import BlockHandle
 from aerl_trainer.network.evaluator import weight_count
-from aerl_trainer.network.inference.metrics import InferenceTotals
 from aerl_trainer.network.inference.request_slots import RequestSlots
 from aerl_trainer.network.inference.weights import WeightBuffer
 from aerl_trainer.runtime.actor import Assignment, Released
@@ -97,10 +96,6 @@ class Crew:
     def publish(self, weights: npt.NDArray[np.float32]) -> None:
         """Use these weights from the next batch on."""
         self._weights.publish(weights)
-
-    def inference_totals(self) -> InferenceTotals:
-        """What those who evaluate have counted so far."""
-        return self.requests.totals()
 
     def assign(self, actor: int, assignment: Assignment) -> None:
         """Tell an actor of a tree; nothing is sent to a dead one, which ``news`` will report."""

@@ -68,9 +68,7 @@ class ProcessPool:
 
     def stats(self) -> PoolStats:
         crew = self._supervisor.crew
-        return PoolStats(
-            self._supervisor.restarts, self._supervisor.reason, crew.inference_totals()
-        )
+        return PoolStats(self._supervisor.restarts, self._supervisor.reason, crew.requests.totals())
 
     def close(self) -> None:
         """End the children, by force where one hangs, and free the memory; may be called again."""

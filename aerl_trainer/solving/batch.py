@@ -107,10 +107,8 @@ def _record(result: SolveResult) -> dict[str, Any]:
 def _found(journal: Journal, instance: Instance) -> SolveResult | None:
     """What the journal has of a problem, if it is whole and valid."""
     record = journal.find(instance)
-    return None if record is None else _result(record, instance)
-
-
-def _result(record: dict[str, Any], instance: Instance) -> SolveResult | None:
+    if record is None:
+        return None
     try:
         schedule = Schedule.from_json(json.dumps(stored(record, "schedule", dict)))
         schedule.validate(instance)

@@ -149,13 +149,8 @@ class Model:
             return
         for q in range(self.instance.n_processors):
             tasks = [t for t, literals in enumerate(self.runs_on) if q in literals]
+            self.cp.add_no_overlap(self._intervals(tasks, q))
             literals = [self.runs_on[t][q] for t in tasks]
-            self.cp.add_no_overlap(
-                self.cp.new_optional_interval_var(
-                    self.start[t], int(self.steps.comp[t, q]), self.end[t], literal, f"{t} on {q}"
-                )
-                for t, literal in zip(tasks, literals, strict=True)
-            )
             self.cp.add(self.makespan >= _choice(literals, self.steps.comp[tasks, q]))
 
     def _add_resources(self) -> None:
@@ -172,16 +167,22 @@ class Model:
                     for t, literals in enumerate(self.runs_on)
                     if q in literals and g.demand[t, r] > 0
                 ]
-                literals = [self.runs_on[t][q] for t in users]
                 unit = max(1, -(-int(g.capacity[q, r]) // UNITS))
                 demands, capacity = g.demand[users, r] // unit, int(g.capacity[q, r]) // unit
-                intervals = [
-                    self.cp.new_optional_interval_var(
-                        self.start[t], int(self.steps.comp[t, q]), self.end[t], on, f"{t} on {q}"
-                    )
-                    for t, on in zip(users, literals, strict=True)
-                ]
-                self.cp.add_cumulative(intervals, demands.tolist(), capacity)
+                self.cp.add_cumulative(self._intervals(users, q), demands.tolist(), capacity)
+
+    def _intervals(self, tasks: list[int], q: int) -> list[cp_model.IntervalVar]:
+        """When tasks run on a processor, if they do."""
+        return [
+            self.cp.new_optional_interval_var(
+                self.start[t],
+                int(self.steps.comp[t, q]),
+                self.end[t],
+                self.runs_on[t][q],
+                f"{t} on {q}",
+            )
+            for t in tasks
+        ]
 
     def _add_hint(self, incumbent: Schedule) -> None:
         start = self.grid.floor(incumbent.start).tolist()

@@ -13,7 +13,7 @@ from dagsched_env.io.fields import entries, get, get_amount, get_text, record_of
 from dagsched_env.io.source import Source, named
 from dagsched_env.problem.errors import DAGSchedError, FormatError
 from dagsched_env.records.entry import Entry
-from dagsched_env.suites.references import COMMIT
+from dagsched_env.suites.references import get_commit
 
 __all__ = ["RecordSet", "read_folder", "read_set", "write_set"]
 
@@ -112,9 +112,7 @@ def _entry(record: dict[str, Any], where: str) -> Entry:
     unknown = record.keys() - {field.name for field in fields(Entry)}
     if unknown:
         raise FormatError(f"{where} has a key that no entry has: {min(unknown)!r}")
-    commit, seconds = get(record, "commit", where), get(record, "seconds", where)
-    if commit is not None and not (isinstance(commit, str) and COMMIT.fullmatch(commit)):
-        raise FormatError(f"{where}.commit is {commit!r}: give the hash of a commit, or null")
+    seconds = get(record, "seconds", where)
     return Entry(
         name=get_text(record, "name", where),
         fingerprint=get_text(record, "fingerprint", where),
@@ -123,7 +121,7 @@ def _entry(record: dict[str, Any], where: str) -> Entry:
         solver=get_text(record, "solver", where),
         seconds=None if seconds is None else get_amount(record, "seconds", where),
         date=_date(get_text(record, "date", where), f"{where}.date"),
-        commit=commit,
+        commit=get_commit(record, where),
         order=_indices(record, "order", where),
         processor=_indices(record, "processor", where),
         machines=_machines(record, where),

@@ -76,19 +76,24 @@ def dump(references: Mapping[str, Mapping[str, Reference]]) -> str:
     return "{\n" + ",\n".join(suites) + "\n}\n"
 
 
+def get_commit(record: dict[str, Any], where: str) -> str | None:
+    """The hash of a commit, or None, of a record; raises FormatError if it is anything else."""
+    commit = get(record, "commit", where)
+    if commit is None or (isinstance(commit, str) and COMMIT.fullmatch(commit)):
+        return commit
+    raise FormatError(f"{where}.commit is {commit!r}: give the hash of a commit, or null")
+
+
 def _reference(record: dict[str, Any], where: str) -> Reference:
     """The record, after a check of every field."""
     unknown = record.keys() - {field.name for field in fields(Reference)}
     if unknown:
         raise FormatError(f"{where} has a key that no reference has: {min(unknown)!r}")
-    optimal, commit = get(record, "optimal", where), get(record, "commit", where)
-    runs = get_amount(record, "runs", where)
+    optimal, runs = get(record, "optimal", where), get_amount(record, "runs", where)
     if not isinstance(optimal, bool):
         raise FormatError(f"{where}.optimal is {optimal!r}, not true or false")
     if runs != int(runs):
         raise FormatError(f"{where}.runs is {runs!r}, not a whole number")
-    if commit is not None and not (isinstance(commit, str) and COMMIT.fullmatch(commit)):
-        raise FormatError(f"{where}.commit is {commit!r}: give the hash of a commit, or null")
     known = Reference(
         makespan=get_amount(record, "makespan", where),
         lower_bound=get_amount(record, "lower_bound", where),
@@ -97,7 +102,7 @@ def _reference(record: dict[str, Any], where: str) -> Reference:
         bound_by=get_text(record, "bound_by", where),
         seconds=get_amount(record, "seconds", where),
         runs=int(runs),
-        commit=commit,
+        commit=get_commit(record, where),
         fingerprint=get_text(record, "fingerprint", where),
     )
     if known.lower_bound > known.makespan:
