@@ -9,6 +9,7 @@ In reading order:
 - ``replay``: a buffer sampled by priority
 - ``packing``: experiences as plain arrays, for checkpoints and for other machines
 - ``problem_replay``: the replay of problems, to be searched anew
+- ``adam``: the optimiser on a plain vector
 - ``policy_learner``: the fast policy's learner, from rank groups
 - ``experience_replay``: the replay of experiences
 - ``batches``: all states of sampled experiences as the network's inputs and targets

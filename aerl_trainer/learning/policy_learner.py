@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from aerl_trainer.config import PolicyConfig, seeding
 from aerl_trainer.config.stored import stored
+from aerl_trainer.learning.adam import Adam
 from aerl_trainer.learning.group_gradients import (
     Gradients,
     GroupGrader,
@@ -25,14 +26,11 @@ from aerl_trainer.learning.problem_replay import ProblemReplay
 from aerl_trainer.learning.rank_reward import rank_rewards
 from aerl_trainer.learning.records import PolicyReport
 from aerl_trainer.policy.fast import FastPolicy
-from aerl_trainer.policy.weights import N_WEIGHTS, SCALE
+from aerl_trainer.policy.weights import SCALE
 from aerl_trainer.tree.records import TreeGroup
 from dagsched_env.kernels.arrays import Floats
 from dagsched_env.problem.errors import FormatError
 from dagsched_env.problem.instance import Instance
-
-FIRST_DECAY, SECOND_DECAY, ADAM_EPSILON = 0.9, 0.999, 1e-8
-"""Adam (Kingma, Ba 2015), algorithm 1."""
 
 
 class PolicyLearner:
@@ -62,15 +60,17 @@ class PolicyLearner:
         grader = GroupGrader(self._config.schedules, reward)
         self._gradients: Gradients = ThreadedGradients(grader, threads)
         self._policy = FastPolicy()
-        self._mean = self._policy.weights.copy()
-        self._first = np.zeros(N_WEIGHTS)
-        self._second = np.zeros(N_WEIGHTS)
-        self.steps = 0
+        self._adam = Adam(self._policy.weights, self._config.average)
+
+    @property
+    def steps(self) -> int:
+        """Gradient steps so far."""
+        return self._adam.steps
 
     @property
     def policy(self) -> FastPolicy:
         """The policy with the averaged weights; a copy."""
-        return FastPolicy(self._mean)
+        return FastPolicy(self._adam.mean)
 
     def compute_with(self, elsewhere: Callable[[Gradients], Gradients]) -> None:
         """Have the groups of a step drawn and graded elsewhere; the result stays the same.
@@ -97,7 +97,7 @@ class PolicyLearner:
         results = self._of_trees(trees) if trees else self._of_rollouts()
         gradient: Floats = np.mean([result.gradient for result in results], axis=0)
         gradient[SCALE] = 0.0  # a learned sharpness would cost the samples their variety
-        self._ascend(gradient, self._config.learning_rate * (1.0 - progress))
+        self._adam.ascend(gradient, self._config.learning_rate * (1.0 - progress))
         return PolicyReport(
             step=self.steps,
             groups=len(results),
@@ -125,10 +125,10 @@ class PolicyLearner:
     def state(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
         """Arrays and JSON values from which ``restore`` goes on exactly, but for the replay."""
         arrays: dict[str, npt.NDArray[Any]] = {
-            "weights": self._policy.weights,
-            "mean": self._mean,
-            "first": self._first,
-            "second": self._second,
+            "weights": self._adam.weights,
+            "mean": self._adam.mean,
+            "first": self._adam.first,
+            "second": self._adam.second,
         }
         return arrays, {"steps": self.steps, "rng": seeding.state(self._rng)}
 
@@ -142,23 +142,11 @@ class PolicyLearner:
         Raises:
             DAGSchedError: the record is not one of ``state``.
         """
-        self.steps, self._rng = (
-            stored(record, "steps", int),
-            seeding.restore(stored(record, "rng", dict)),
-        )
+        steps = stored(record, "steps", int)
+        self._rng = seeding.restore(stored(record, "rng", dict))
         if (arrays["second"] < 0).any():
             raise FormatError("'second' of the policy gradient holds negative squares")
         self._policy = FastPolicy(arrays["weights"])
-        self._mean = np.array(arrays["mean"])
-        self._first, self._second = np.array(arrays["first"]), np.array(arrays["second"])
-
-    def _ascend(self, gradient: Floats, rate: float) -> None:
-        self.steps += 1
-        self._first = FIRST_DECAY * self._first + (1 - FIRST_DECAY) * gradient
-        self._second = SECOND_DECAY * self._second + (1 - SECOND_DECAY) * gradient**2
-        first = self._first / (1 - FIRST_DECAY**self.steps)
-        second = self._second / (1 - SECOND_DECAY**self.steps)
-        change = rate * first / (np.sqrt(second) + ADAM_EPSILON)
-        self._policy.weights += change.astype(np.float32)
-        average = self._config.average
-        self._mean = average * self._mean + (1 - average) * self._policy.weights
+        self._adam = Adam(self._policy.weights, self._config.average)
+        self._adam.steps, self._adam.mean = steps, np.array(arrays["mean"])
+        self._adam.first, self._adam.second = np.array(arrays["first"]), np.array(arrays["second"])

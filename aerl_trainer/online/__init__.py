@@ -9,5 +9,5 @@ In reading order:
 - ``dispatcher``: ``LearnedOrder``;
 - ``files``, ``shipped``: weights on disk, and those that come with the package;
 - ``mixture``: the runs that are trained on;
-- ``adam``, ``learner``, ``validation``, ``training``: ``train_online``.
+- ``learner``, ``validation``, ``training``: ``train_online``.
 """

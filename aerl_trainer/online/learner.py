@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aerl_trainer.learning.adam import Adam
 from aerl_trainer.learning.rank_reward import rank_rewards
-from aerl_trainer.online.adam import Adam
 from aerl_trainer.online.rollout import Runs
 from aerl_trainer.online.weights import initial_weights
 from dagsched_env.kernels.arrays import Floats

@@ -11,7 +11,7 @@ import numpy as np
 
 from aerl_trainer.config import seeding
 from aerl_trainer.config.stored import stored
-from aerl_trainer.online.adam import Adam
+from aerl_trainer.learning.adam import Adam
 from aerl_trainer.online.files import load_online, save_online
 from aerl_trainer.online.learner import DrawWorld, OnlineLearner, OnlineSettings
 from aerl_trainer.online.mixture import draw_world
