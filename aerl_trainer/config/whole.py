@@ -1,6 +1,7 @@
 """All sections together: read from TOML, written as plain values."""
 
 import dataclasses
+import math
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,6 +47,11 @@ class Config:
             "run.algorithm = reinforce takes one core of this machine: leave --ray out "
             "(ray.address = '')",
         )
+        for section, settings in to_dict(self).items():
+            for name, value in settings.items():
+                # A checkpoint keeps them as JSON, which has no infinity.
+                finite = not isinstance(value, float) or math.isfinite(value)
+                require(finite, f"{section}.{name} must be a finite number")
 
     @property
     def has_jobs(self) -> bool:

@@ -75,8 +75,11 @@ def execute(
     Raises:
         ExecutionError: a job failed, more often than ``retries``.
         InvalidScheduleError: the plan is not one of the instance.
-        DAGSchedError: the dispatcher starts what is not ready or has no room, or waits for ever.
+        DAGSchedError: the dispatcher starts what is not ready or has no room, or waits for ever;
+            or ``retries`` is not a whole number ≥ 0.
     """
+    if not isinstance(retries, int | np.integer) or retries < 0:
+        raise DAGSchedError(f"retries is {retries!r}: give a whole number >= 0")
     if instance.task_names != tuple(graph.index):
         raise DAGSchedError("the instance is not one of these jobs: take graph.instance(machines)")
     dispatcher = PlanOrder(instance, by) if isinstance(by, Schedule) else by
@@ -235,7 +238,8 @@ class _Engine:
                 result_bytes[t] = done.result_bytes
             if done.memory is not None:
                 demands[t, workflow.resource_names.index(MEMORY)] = done.memory
-        again = int((self._attempts > 0).sum())
+        begun = self._attempts + np.isin(np.arange(n), list(self._done))
+        again = int((begun > 1).sum())
         sizes = [job.input_bytes for job in self._graph.jobs]
         return Run(
             TOOL,

@@ -41,7 +41,8 @@ class Job:
         timeout_s: it is ended after so many seconds, which is a failure; None = never.
 
     Raises:
-        DAGSchedError: a number is out of its range, or ``after`` is a single text.
+        DAGSchedError: a number is out of its range, ``after`` is a single text, or the action is
+            neither a command nor a function.
     """
 
     name: str
@@ -59,10 +60,18 @@ class Job:
     def __post_init__(self) -> None:
         if isinstance(self.after, str):
             raise DAGSchedError(f"job {self.name!r}: write after=[{self.after!r}]")
-        amounts = {"seconds": self.seconds, "cores": self.cores, "memory": self.memory}
-        for name, amount in {**amounts, "timeout_s": self.timeout_s, **self.resources}.items():
-            if amount is not None and not 0 <= amount < np.inf:
-                raise DAGSchedError(f"job {self.name!r}: {name} is {amount}: give a number >= 0")
+        words = isinstance(self.action, Sequence) and (self.action or self.action == "")
+        if not callable(self.action) and not words:
+            raise DAGSchedError(
+                f"job {self.name!r}: action is {self.action!r}: give a command or a function"
+            )
+        fields = ("seconds", "cores", "memory", "input_bytes", "timeout_s")
+        amounts = {name: getattr(self, name) for name in fields}
+        for name, amount in {**amounts, **self.resources}.items():
+            if amount is not None and not (
+                isinstance(amount, int | float | np.number) and 0 <= amount < np.inf
+            ):
+                raise DAGSchedError(f"job {self.name!r}: {name} is {amount!r}: give a number >= 0")
 
 
 class JobGraph:

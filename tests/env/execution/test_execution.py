@@ -210,6 +210,30 @@ def test_graphs_that_cannot_be_run_are_refused(jobs, message):
         Job("a", "true", after="b")
     with pytest.raises(DAGSchedError, match="'a': seconds is -1"):
         Job("a", "true", seconds=-1)
+    with pytest.raises(DAGSchedError, match="'a': input_bytes is -5"):
+        Job("a", "true", input_bytes=-5)
+    with pytest.raises(DAGSchedError, match="'a': cores is '2'"):
+        Job("a", "true", cores="2")
+    for action in ([], None, 3):
+        with pytest.raises(DAGSchedError, match=r"'a': action is .*: give a command or a function"):
+            Job("a", action)
+
+
+@pytest.mark.parametrize("retries", [-1, 1.5, "2"])
+def test_retries_are_a_whole_number(retries):
+    graph = JobGraph([Job("a", "true")])
+    instance = graph.instance(FOUR)
+    with pytest.raises(DAGSchedError, match=r"retries is .*: give a whole number >= 0"):
+        execute(graph, instance, Fifo(), retries=retries)
+
+
+def test_a_run_says_which_jobs_were_begun_again():
+    graph = JobGraph([Job("a", "true"), Job("b", "exit 1", after=["a"])])
+    instance = graph.instance(FOUR)
+    for retries, remarks in ((0, ()), (1, ("1 jobs were begun more than once",))):
+        with pytest.raises(ExecutionError) as caught:
+            execute(graph, instance, Fifo(), retries=retries)
+        assert caught.value.execution.run.remarks == remarks
 
 
 def test_a_dispatcher_that_breaks_the_rules_is_named():

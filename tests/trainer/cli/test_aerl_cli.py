@@ -204,6 +204,8 @@ def test_set_list_prints_all_settings(capsys: pytest.CaptureFixture[str]) -> Non
         (["--set", "search.budget=0"], "search.budget must be at least 1"),
         (["--set", "run.actors=65"], "run.actors must lie in [1, 64]"),
         (["--minutes", "0"], "run.minutes must be positive"),
+        (["--minutes", "inf"], "run.minutes must be a finite number"),
+        (["--set", "learner.learning_rate=inf"], "learner.learning_rate must be a finite number"),
         (["--actors", "-1"], "run.actors must lie in"),
         (["--seed", "-1"], "run.seed must not be negative"),
         (["--config", "missing.toml"], "missing.toml: "),
