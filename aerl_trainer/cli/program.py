@@ -9,7 +9,7 @@ from aerl_trainer import __version__
 from aerl_trainer.runtime.errors import FleetError, SearchPoolError
 from aerl_trainer.solving.learned import DamageWarning
 from dagsched_env.cli.compilation import announced_compilation
-from dagsched_env.cli.machines import assumptions_on_stderr
+from dagsched_env.cli.machines import warnings_on_stderr
 from dagsched_env.cli.terminal import leave_unread, line_of, print_any_text
 from dagsched_env.kernels.interrupts import interrupts
 from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with (
             interrupts(),
-            assumptions_on_stderr("aerl", DamageWarning),
+            warnings_on_stderr("aerl", DamageWarning),
             announced_compilation("aerl"),
         ):
             if arguments == ["--version"]:

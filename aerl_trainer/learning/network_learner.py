@@ -36,14 +36,14 @@ class NetworkLearner:
     in a training for some seconds (``heap``).
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, device: torch.device | str = "cpu") -> None:
         keep_freed_memory()
         self.config = config
-        self.network = make_network(config)
+        self.network = make_network(config).to(device)
         self.replay = ExperienceReplay(config.replay)
         self.steps = 0
         self._rng = seeding.generator(config.run.seed, "replay")
-        self._builder = BatchBuilder(config.search, torch.device("cpu"))
+        self._builder = BatchBuilder(config.search, torch.device(device))
         self._optimizer = torch.optim.AdamW(
             self.network.parameters(),
             lr=config.learner.learning_rate,

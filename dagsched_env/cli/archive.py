@@ -9,7 +9,7 @@ import numpy as np
 from dagsched_env import records, sources, suites
 from dagsched_env.cli.arguments import Commands, add_command, positive_seconds
 from dagsched_env.cli.inspection import read_schedule
-from dagsched_env.cli.machines import assumptions_on_stderr
+from dagsched_env.cli.machines import warnings_on_stderr
 from dagsched_env.pictures.labels import one_line
 from dagsched_env.problem.instance import Instance
 from dagsched_env.records.record_set import line_of
@@ -88,7 +88,7 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 
 def _submit(arguments: argparse.Namespace) -> None:
-    with assumptions_on_stderr("dagsched"):
+    with warnings_on_stderr("dagsched"):
         instance = _instance(arguments.instance)
     schedule = read_schedule(arguments.schedule, instance)
     folder = Path(arguments.records)

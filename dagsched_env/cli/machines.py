@@ -89,10 +89,10 @@ def say_machines(
 
 
 @contextmanager
-def assumptions_on_stderr(program: str, *others: type[Warning]) -> Iterator[None]:
+def warnings_on_stderr(program: str, *others: type[Warning]) -> Iterator[None]:
     """Within, an ``AssumptionWarning`` is one line on stderr that names the options.
 
-    So are warnings of ``others``, as they are.
+    A warning of ``others`` is a line on stderr, too.
     """
     said: tuple[type[Warning], ...] = (AssumptionWarning, *others)
     with warnings.catch_warnings():

@@ -129,7 +129,7 @@ class _Engine:
         self._situation.arrive(0, instance.n_tasks)
         self._began = time.monotonic()
         self._deadline: dict[int, float] = {}
-        self._attempts = np.zeros(len(graph.jobs), dtype=np.int64)
+        self._times_failed = np.zeros(len(graph.jobs), dtype=np.int64)
         self._done: dict[int, Done] = {}
         self._machine: dict[int, int] = {}
         self._failure: str | None = None
@@ -197,9 +197,9 @@ class _Engine:
             if self._progress is not None:
                 self._progress(self._situation.n_finished, len(self._graph.jobs))
             return
-        self._attempts[done.task] += 1
+        self._times_failed[done.task] += 1
         self._situation.stop(done.task)
-        if self._attempts[done.task] > self._retries and self._failure is None:
+        if self._times_failed[done.task] > self._retries and self._failure is None:
             self._failure = f"job {self._graph.jobs[done.task].name!r}: {done.error}"
 
     def _end_late_ones(self) -> None:
@@ -238,7 +238,7 @@ class _Engine:
                 result_bytes[t] = done.result_bytes
             if done.memory is not None:
                 demands[t, workflow.resource_names.index(MEMORY)] = done.memory
-        begun = self._attempts + np.isin(np.arange(n), list(self._done))
+        begun = self._times_failed + np.isin(np.arange(n), list(self._done))
         again = int((begun > 1).sum())
         sizes = [job.input_bytes for job in self._graph.jobs]
         return Run(

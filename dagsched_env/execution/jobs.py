@@ -60,8 +60,8 @@ class Job:
     def __post_init__(self) -> None:
         if isinstance(self.after, str):
             raise DAGSchedError(f"job {self.name!r}: write after=[{self.after!r}]")
-        words = isinstance(self.action, Sequence) and (self.action or self.action == "")
-        if not callable(self.action) and not words:
+        words = isinstance(self.action, Sequence) and len(self.action) > 0
+        if not (words or callable(self.action) or self.action == ""):
             raise DAGSchedError(
                 f"job {self.name!r}: action is {self.action!r}: give a command or a function"
             )

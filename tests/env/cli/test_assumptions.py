@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dagsched_env.cli import main
-from dagsched_env.cli.machines import assumptions_on_stderr
+from dagsched_env.cli.machines import warnings_on_stderr
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.sources import as_instance, resolve_source
 from helpers import TESTS
@@ -86,7 +86,7 @@ def test_what_files_leave_out_is_one_line_where_it_comes_as_a_warning(
     capsys: pytest.CaptureFixture[str], graph: Path
 ) -> None:
     spec = f"{graph}?platform=identical&bandwidth=1"
-    with assumptions_on_stderr("aerl"):
+    with warnings_on_stderr("aerl"):
         warnings.simplefilter("ignore")  # as an import within may leave it
         resolve_source([spec, spec])
     first, second = capsys.readouterr().err.splitlines()

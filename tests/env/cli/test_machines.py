@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dagsched_env import io
 from dagsched_env.cli import main
 from dagsched_env.cli.machines import MachineFlags as MachineOptions
-from dagsched_env.cli.machines import assumptions_on_stderr, read_problem
+from dagsched_env.cli.machines import read_problem, warnings_on_stderr
 from dagsched_env.environment.env import DAGSchedEnv
 from dagsched_env.io.machine_options import KINDS
 from dagsched_env.problem.errors import DAGSchedError, MachinesAssumedWarning
@@ -270,7 +270,7 @@ def test_doubtful_units_are_a_loud_line_with_the_mend(capsys, machine_file):
     machine_file.write_text(json.dumps(record))
     (loud,) = run(capsys, "info", "montage", "--machines", machine_file)[1]
     assert loud.endswith('write "bandwidth": "1Gbit/s" in the machine file or --ccr 1')
-    with assumptions_on_stderr("aerl"):
+    with warnings_on_stderr("aerl"):
         DAGSchedEnv("montage?speeds=1,2&bandwidth=1")
     assert capsys.readouterr().err == (
         "aerl: WARNING: montage: a transfer takes 1.7e+06 times as long as a task (CCR), so that "
