@@ -23,11 +23,14 @@ INSTANCE = TopcuogluGenerator(2000, 16)(np.random.default_rng(0))
 
 @pytest.fixture(autouse=True)
 def heard() -> Iterator[None]:
-    """Ctrl-C is not ignored, as where a shell says "&", nor lost in a callback of the collector."""
-    before, held = signal.signal(signal.SIGINT, signal.default_int_handler), gc.callbacks[:]
-    gc.callbacks.clear()  # such as Hypothesis has
+    """Ctrl-C is not ignored, as where a shell says "&", nor lost while garbage is collected.
+
+    Python drops an exception in a callback of the collector or of a weak reference.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    gc.disable()
     yield
-    gc.callbacks[:] = held
+    gc.enable()
     signal.signal(signal.SIGINT, before)
 
 
