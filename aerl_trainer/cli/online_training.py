@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from aerl_trainer.online.training import WEIGHTS_FILE, train_online
+from aerl_trainer.online.files import WEIGHTS_FILE
+from aerl_trainer.online.training import train_online
 from aerl_trainer.run.launch import new_run_directory
 from dagsched_env.problem.errors import DAGSchedError
 
@@ -40,4 +41,4 @@ def train_dispatcher(
     print(f"weights  {file}  ({result.best:.4f} of list scheduling)")
     print("next:")
     print(f"  aerl train --online --resume --run-dir {directory} --minutes 10")
-    print(f"  dagsched simulate family:cholesky --dispatchers heft learned learned:{file}")
+    print(f"  dagsched simulate family:cholesky --dispatchers heft learned learned:{directory}")

@@ -27,6 +27,8 @@ from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.sources import specs
 
 GANTT_TRACE = "montage"
+TRAINED_ON = "trained on"
+"""Names the problems where there are too few for a test."""
 LIST = ("list", f"{specs.PREFIX}list")
 
 
@@ -144,10 +146,10 @@ def _final_report(
 ) -> None:
     """Tables, the learning curve, a Gantt chart and the report, on screen and in the run.
 
-    The problems are those that the SPECs of the run have left for the test, or both suites.
+    The problems are those that the SPECs of the run have left for the test, or the suite.
     """
     policy, run = load_trained(directory.path), config.run
-    sets = {"test": result.test} if result.test else {}
+    sets = {"test" if result.test_is_new else TRAINED_ON: result.test} if result.test else {}
     if not sets or config.curriculum == CurriculumConfig():
         sets[HELDOUT] = tuple(listed([HELDOUT], count=1, seed=0))
     chosen = Settings(run.evaluation_simulations, run.evaluation_budget_s, run.seed)

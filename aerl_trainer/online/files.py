@@ -22,6 +22,8 @@ from dagsched_env.problem.errors import DAGSchedError, FormatError
 __all__ = ["OnlineFile", "load_online", "save_online"]
 
 FORMAT = "aerl-online-1"
+WEIGHTS_FILE = "online.safetensors"
+"""In the directory of a run."""
 TENSOR = "weights"
 
 

@@ -4,7 +4,7 @@ from functools import cache
 from pathlib import Path
 
 from aerl_trainer.online.dispatcher import LearnedOrder
-from aerl_trainer.online.files import load_online
+from aerl_trainer.online.files import WEIGHTS_FILE, load_online
 from dagsched_env.kernels.arrays import Floats
 from dagsched_env.problem.instance import Instance
 
@@ -26,7 +26,7 @@ def learned(instance: Instance, file: str | None = None) -> LearnedOrder:
 
     Args:
         instance: the problem; its durations are those that are expected.
-        file: weights of a run of one's own; None: those that come with the package.
+        file: a run of one's own, or its weights; None: those that come with the package.
 
     Raises:
         FormatError: the file is none of ``aerl train --online``, or is damaged.
@@ -38,4 +38,5 @@ def learned(instance: Instance, file: str | None = None) -> LearnedOrder:
 
 @cache
 def _weights_of(file: str) -> Floats:
-    return load_online(file).weights
+    path = Path(file)
+    return load_online(path / WEIGHTS_FILE if path.is_dir() else path).weights

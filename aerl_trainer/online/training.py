@@ -12,7 +12,7 @@ import numpy as np
 from aerl_trainer.config import seeding
 from aerl_trainer.config.stored import stored
 from aerl_trainer.learning.adam import Adam
-from aerl_trainer.online.files import load_online, save_online
+from aerl_trainer.online.files import WEIGHTS_FILE, load_online, save_online
 from aerl_trainer.online.learner import DrawWorld, OnlineLearner, OnlineSettings
 from aerl_trainer.online.mixture import draw_world
 from aerl_trainer.online.validation import OnlineValidation
@@ -21,7 +21,7 @@ from dagsched_env.problem.errors import DAGSchedError, FormatError
 
 __all__ = ["OnlineResult", "OnlineRun", "train_online"]
 
-WEIGHTS_FILE, STATE_FILE = "online.safetensors", "online-state.safetensors"
+STATE_FILE = "online-state.safetensors"
 VALIDATED = 200
 """Worlds of a validation."""
 EVERY_S = 15.0

@@ -22,7 +22,14 @@ from dagsched_env.generators import Mixture, TopcuogluGenerator
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.parts import LEAST, Parts, split_instances
-from dagsched_env.sources import Draw, InstanceList, Instances, as_instance, resolve_source
+from dagsched_env.sources import (
+    Draw,
+    InstanceList,
+    Instances,
+    as_instance,
+    plugins,
+    resolve_source,
+)
 
 PYTHON = "python:"
 """Begins the SPEC of a function, which only the Python program that made it can give again."""
@@ -62,6 +69,8 @@ class Problems:
         self._validation: dict[int, list[Instance]] = {}
         self.test: list[Instance] = []
         """For the tables at the end of a run; empty without SPECs."""
+        self.test_is_new = True
+        """Of ``test``: there are enough problems to keep some back from training."""
         self._reused = False
         self.max_tasks = Mixture(self._draws).max_tasks
         """No problem for training has more tasks; None where a function does not state it."""
@@ -124,6 +133,7 @@ class Problems:
                 self.test = self._tests(named, prints, avoid=kept | judged)
         judged |= tested | _prints(self.test)
         self._reused = not judged.isdisjoint(kept)
+        self.test_is_new = _prints(self.test).isdisjoint(kept)
         for level in chosen:
             members = [
                 m if isinstance(m, InstanceList) else _Excluding(m, judged - kept)
@@ -183,7 +193,7 @@ def listed(specs: Sequence[str], *, count: int, seed: int) -> list[Instance]:
         seed: of the families, from streams that training does not use.
 
     Raises:
-        DAGSchedError: a SPEC cannot be resolved.
+        DAGSchedError: a SPEC cannot be resolved, or a function fails.
     """
     found: list[Instance] = []
     for number, draw in enumerate(_resolved(specs, {})):
@@ -191,7 +201,7 @@ def listed(specs: Sequence[str], *, count: int, seed: int) -> list[Instance]:
             found += draw.instances
         else:
             streams = (seeding.generator(seed, "listed", number, i) for i in range(count))
-            found += [draw(rng) for rng in streams]
+            found += [_drawn(draw, rng) for rng in streams]
     return _different(found)
 
 
@@ -208,13 +218,23 @@ class _Excluding:
 
     def __call__(self, rng: np.random.Generator) -> Instance:
         for _ in range(MOST_DRAWS):
-            instance = as_instance(self._draw(rng), "what instances(rng) returned")
+            instance = _drawn(self._draw, rng)
             if instance.fingerprint not in self._excluded:
                 return instance
         raise DAGSchedError(
             f"{self._draw} has too few different problems for training, validation and test: "
             "widen its parameters, or set validator.instances to a smaller number"
         )
+
+
+def _drawn(draw: Draw, rng: np.random.Generator) -> Instance:
+    """A problem; what goes wrong in the function of somebody else is a DAGSchedError."""
+    name = getattr(draw, "__qualname__", draw)
+    try:
+        made = draw(rng)
+    except Exception as error:
+        raise plugins.failed(f"the generator {name}", error) from error
+    return as_instance(made, f"what the generator {name} returned")
 
 
 def _members(level: LevelConfig, functions: Mapping[str, Draw]) -> list[Draw]:

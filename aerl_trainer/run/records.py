@@ -87,4 +87,6 @@ class TrainingResult:
     jobs: int
     interrupted: bool
     test: tuple[Instance, ...]
-    """Problems of the SPECs that were used neither for training nor for validation."""
+    """Problems of the SPECs, kept back from training and from validation."""
+    test_is_new: bool = True
+    """False: there were too few to keep any back, and those of ``test`` were trained on."""

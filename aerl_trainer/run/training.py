@@ -111,6 +111,7 @@ def train(
             run.jobs,
             stop.requested,
             tuple(problems.test),
+            problems.test_is_new,
         )
 
 

@@ -34,6 +34,11 @@ def read_run(place: Path) -> Trained:
             f"no run, file or shipped policy {str(place)!r}: shipped are "
             f"{', '.join(shipped_names())}"
         )
+    if candidates == (place,) and place.is_dir() and not (place / checkpoints.MANIFEST).exists():
+        raise CheckpointError(
+            f"{place}: neither a run of aerl train nor a checkpoint: it has no "
+            f"{checkpoints.MANIFEST}"
+        )
     try:
         return checkpoints.read_first(candidates, _read, _warn)
     except CheckpointError as error:

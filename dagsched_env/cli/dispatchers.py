@@ -51,7 +51,7 @@ HELP = (
     "?late=0.1 says, replan-changes: when graphs arrive or machines fail; "
     "SCHEDULER is one of dagsched compare, with --checkpoint policy, too; "
     f"{CLAIRVOYANT}, {SOLVE} with the real durations; learned, the network of aerl-ds[trainer], "
-    f"learned:FILE, of your own aerl train --online; default: {' '.join(DEFAULT)}"
+    f"learned:RUN, of your own aerl train --online; default: {' '.join(DEFAULT)}"
 )
 
 

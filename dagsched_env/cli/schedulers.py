@@ -3,7 +3,6 @@
 import argparse
 import difflib
 import inspect
-import traceback
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
@@ -127,11 +126,8 @@ def _call(name: str, scheduler: Callable[..., Any], instance: Instance) -> Sched
     try:
         schedule = scheduler(instance)
     except Exception as error:  # whatever the function of somebody else does
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        raise DAGSchedError(
-            f"{name} on {one_line(instance.name or 'the problem')} raised {type(error).__name__}: "
-            f"{error} ({last.filename}, line {last.lineno})"
-        ) from error
+        what = f"{name} on {one_line(instance.name or 'the problem')}"
+        raise plugins.failed(what, error) from error
     if not isinstance(schedule, Schedule):
         raise DAGSchedError(
             f"{name} returned {type(schedule).__name__}: a scheduler returns a Schedule"

@@ -8,6 +8,7 @@ the entry-point groups ``dagsched.schedulers`` and ``dagsched.families`` (two ex
 import os
 import re
 import sys
+import traceback
 from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -61,6 +62,19 @@ def load_from_here(value: str) -> Callable[..., Any]:
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     return load(EntryPoint(value, value, ""))
+
+
+def failed(what: str, error: Exception) -> DAGSchedError:
+    """The error that says where a call of somebody else's function went wrong.
+
+    Args:
+        what: names the call.
+        error: that it raised.
+    """
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return DAGSchedError(
+        f"{what} raised {type(error).__name__}: {error} ({last.filename}, line {last.lineno})"
+    )
 
 
 def place(point: EntryPoint) -> str:

@@ -156,7 +156,9 @@ class DAGSchedOnlineEnv(gymnasium.Env[Any, Any]):
             ResetNeeded: the episode is over, or has not begun.
         """
         if self._over:
-            raise ResetNeeded("the episode is over: call reset() before the next step()")
+            raise ResetNeeded(
+                "the episode is over, or has not begun: call reset() before the next step()"
+            )
         legal = self.action_space.contains(action) and self._episodes.legal[0, int(action)]
         info: dict[str, Any] = {"illegal_action": not legal}
         terminated = False

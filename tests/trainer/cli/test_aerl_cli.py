@@ -331,7 +331,8 @@ def test_evaluate_needs_what_it_is_given(
     assert error == (
         f"no run, file or shipped policy '{nowhere}': shipped are {', '.join(shipped_names())}"
     )
-    assert "state.json: missing" in fails(capsys, "evaluate", "--checkpoint", empty)
+    neither = f"{empty}: neither a run of aerl train nor a checkpoint: it has no state.json"
+    assert fails(capsys, "evaluate", "--checkpoint", empty) == neither
     given = ("evaluate", "--checkpoint", directory)
     assert "nothing.json" in fails(capsys, *given, "--instances", tmp_path / "nothing.json")
     traces = ("--instances", "suite:workflows_small")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aerl_trainer.online.dispatcher import LearnedOrder
-from aerl_trainer.online.files import save_online
+from aerl_trainer.online.files import WEIGHTS_FILE, save_online
 from aerl_trainer.online.rollout import Runs
 from aerl_trainer.online.shipped import learned, shipped_weights
 from aerl_trainer.online.weights import N_WEIGHTS, initial_weights
@@ -143,14 +143,15 @@ def test_the_command_knows_it_by_name(
     # What is installed may be older than this entry point; test_packaging looks at setup.cfg.
     point = EntryPoint("learned", "aerl_trainer.online.shipped:learned", dispatchers.GROUP)
     monkeypatch.setattr(dispatchers, "entry_points", lambda group: [point])
-    file = tmp_path / "own.safetensors"
+    run, file = tmp_path / "run", tmp_path / "run" / WEIGHTS_FILE
+    run.mkdir()
     save_online(file, initial_weights(np.random.default_rng(0)), {})
-    names = ["heft", "learned", f"learned:{file}"]
+    names = ["heft", "learned", f"learned:{run}", f"learned:{file}"]
     arguments = ["simulate", "family:cholesky", "--draws", "3", "--dispatchers", *names]
     assert main(arguments) == 0
     rows = {line.split()[0]: line.split()[2] for line in capsys.readouterr().out.splitlines()[3:]}
     assert list(rows) == names
-    assert rows[f"learned:{file}"] == rows["heft"] == "1.0000"
+    assert rows[f"learned:{file}"] == rows[f"learned:{run}"] == rows["heft"] == "1.0000"
     for name, message in [
         ("learned:", "names no file"),
         (f"learned:{tmp_path / 'none'}", "No such file"),

@@ -13,6 +13,7 @@ from aerl_trainer import config as settings
 from aerl_trainer.cli import main
 from aerl_trainer.config import Config
 from aerl_trainer.run.launch import with_machines, with_specs
+from aerl_trainer.run.problems import listed
 from aerl_trainer.run.reporting import read_metrics
 from aerl_trainer.run.training import TrainingResult
 from dagsched_env import io
@@ -110,7 +111,8 @@ def test_aerl_train_says_which_machines_it_assumes(
     assert line.endswith("; change it with --processors, --bandwidth, --ccr")
     assert loud.startswith("aerl: WARNING: montage: a transfer takes 1.3e+06 times as long as a ta")
     assert loud.endswith("write --bandwidth 1Gbit/s or --ccr 1")
-    (said,) = json.loads(Path("run/results.json").read_text())["test"]["assumptions"]
+    (said,) = json.loads(Path("run/results.json").read_text())["trained on"]["assumptions"]
+    assert "trained on: 1 instances" in Path("run/report.html").read_text()
     assert "machines: 4 identical processors, bandwidth 1; not given: processors, bandw" in said
     assert said in Path("run/report.html").read_text()
 
@@ -230,6 +232,13 @@ def test_a_function_named_in_a_spec_trains_and_resumes(
     machines = MachineOptions(platform="identical", processors=2)
     with pytest.raises(DAGSchedError, match="none of the SPECs is one"):
         with_machines([["graphs_of_mine:draw"]], machines)
+    raised = r"the generator loads raised TypeError: .* \(.*json/__init__\.py, line \d+\)"
+    for use in (
+        lambda: train("json:loads", tmp_path / "b"),
+        lambda: listed(["json:loads"], count=1, seed=0),
+    ):
+        with pytest.raises(DAGSchedError, match=raised):
+            use()
 
 
 def test_processes_have_room_for_the_largest_problem(tmp_path: Path) -> None:

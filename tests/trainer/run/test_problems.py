@@ -164,9 +164,11 @@ def test_fewer_than_three_problems_are_reused(files: list[str]) -> None:
     for part in (drawn(problems), problems.validation_set(0, 9, 0), problems.test):
         assert prints(part) == expected
     assert "trained on as well" in problems.summary
+    assert not problems.test_is_new
     beside = Problems([level(files[0], FAMILY)], count=4)
     assert_disjoint(beside)
     assert io.load(files[0]) in drawn(beside)
+    assert beside.test_is_new
     assert beside.summary == "problems: 4 for validation, 4 for the test"
 
 
