@@ -17,6 +17,7 @@ from aerl_trainer.online.learner import DrawWorld, OnlineLearner, OnlineSettings
 from aerl_trainer.online.mixture import draw_world
 from aerl_trainer.online.validation import OnlineValidation
 from aerl_trainer.run.interruption import stop_on_signals
+from aerl_trainer.run.reporting import RunDirectory
 from dagsched_env.problem.errors import DAGSchedError, FormatError
 
 __all__ = ["OnlineResult", "OnlineRun", "train_online"]
@@ -165,18 +166,21 @@ def train_online(
 
     Raises:
         DAGSchedError: there is a run in the directory and ``resume`` is not asked for, or there is
-            none and it is; minutes or seed out of range; or the state of the run cannot be read.
+            none and it is; another process has the directory; minutes or seed out of range; or the
+            state of the run cannot be read.
         OSError: a file cannot be read or written.
     """
     if not 0 < minutes < np.inf:
         raise DAGSchedError(f"minutes={minutes} is not a number > 0")
-    if (directory / STATE_FILE).exists() != resume:
-        raise DAGSchedError(
-            f"{directory} holds no run of --online to resume; give its --run-dir"
-            if resume
-            else f"{directory} holds a run: choose another --run-dir, or go on with --resume"
-        )
-    with stop_on_signals() as stop:
+    folder = RunDirectory(directory)
+    with folder.hold(), stop_on_signals() as stop:
+        begun = (directory / STATE_FILE).exists()
+        if begun != resume or folder.holds_run:
+            raise DAGSchedError(
+                f"{directory} holds no run of --online to resume; give its --run-dir"
+                if resume
+                else f"{directory} holds a run: choose another --run-dir, or go on with --resume"
+            )
         rng = seeding.generator(seed, "online", "learner")
         learner = OnlineLearner(draw, rng, settings)
         worlds = [draw(seeding.generator(seed, "online", "world", i)) for i in range(validated)]

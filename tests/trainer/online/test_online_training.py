@@ -18,6 +18,7 @@ from aerl_trainer.online.mixture import draw_world
 from aerl_trainer.online.training import STATE_FILE, WEIGHTS_FILE, OnlineRun, train_online
 from aerl_trainer.online.validation import OnlineValidation
 from aerl_trainer.online.weights import N_WEIGHTS, initial_weights
+from aerl_trainer.run.reporting import RunDirectory
 from dagsched_env.online import Lognormal, Poisson, World, Worlds
 from dagsched_env.problem.errors import DAGSchedError, FormatError
 
@@ -193,6 +194,23 @@ def test_the_mixture_has_runs_of_all_kinds() -> None:
     assert {world.n_graphs > 1 for world in worlds} == {True, False}
     assert {world.instance.n_resources for world in worlds} == {0, 1}
     assert {bool((world.actual == world.instance.comp).all()) for world in worlds} == {True, False}
+
+
+def test_a_directory_is_that_of_one_run(tmp_path: Path) -> None:
+    def train(*, resume: bool) -> None:
+        train_online(
+            tmp_path, minutes=0.001, draw=STREAMS, validated=3, settings=SETTINGS, resume=resume
+        )
+
+    folder = RunDirectory(tmp_path)
+    with folder.hold(), pytest.raises(DAGSchedError, match=f"in use by process {os.getpid()} on"):
+        train(resume=False)
+    folder.config_file.touch()  # of a run of the default algorithm
+    with pytest.raises(DAGSchedError, match="holds a run"):
+        train(resume=False)
+    with pytest.raises(DAGSchedError, match="holds no run of --online"):
+        train(resume=True)
+    assert list(tmp_path.iterdir()) == [folder.config_file]
 
 
 def test_the_command(
