@@ -12,6 +12,7 @@ In reading order:
 
 - ``jobs``: ``Job`` and ``JobGraph``;
 - ``worker``: what runs in another process;
+- ``groups``: how a job ends with all that it has started;
 - ``processes``: jobs as processes of this machine;
 - ``remote``: what runs on the workers of a cluster;
 - ``threads``: which job of a plan follows which on a thread;

@@ -20,7 +20,7 @@ import numpy as np
 from dagsched_env.execution.dask_reports import Report, Reports
 from dagsched_env.execution.jobs import Job, JobGraph
 from dagsched_env.execution.processes import Done, StartAll
-from dagsched_env.execution.remote import as_function, clock_ahead
+from dagsched_env.execution.remote import as_function, clock_ahead, end_command
 from dagsched_env.execution.threads import jobs_before
 from dagsched_env.io.dask_recorder import bandwidth_of, transfers
 from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
@@ -68,23 +68,34 @@ def jobs_of(collection: Any) -> JobGraph:
         collection: such as an array, a dataframe or a delayed value, of one chunk.
 
     Raises:
-        DAGSchedError: it has more than one chunk.
+        DAGSchedError: it is none, has more than one chunk, or parts of it are on a cluster.
         MissingExtraError: Dask is not installed.
     """
     try:
-        from dask.base import optimize
+        from dask._task_spec import convert_legacy_graph
+        from dask.base import is_dask_collection, optimize
         from dask.core import flatten
         from dask.utils import key_split
     except ModuleNotFoundError:
         raise MissingExtraError("dask", "tools") from None
-    (optimised,) = optimize(collection)  # type: ignore[no-untyped-call]
-    graph = dict(optimised.__dask_graph__())
+    if not is_dask_collection(collection):
+        raise DAGSchedError(f"{type(collection).__name__} is no Dask collection")
+    # ``dask.optimize`` fails for most dataframes; see findings/dask_optimize_dataframes.sh.
+    optimised = (
+        collection.optimize() if hasattr(type(collection), "optimize") else optimize(collection)[0]  # type: ignore[no-untyped-call]
+    )
+    graph = convert_legacy_graph(dict(optimised.__dask_graph__()))
     keys = list(flatten(optimised.__dask_keys__()))  # type: ignore[no-untyped-call]
     if len(keys) > 1:
         raise DAGSchedError(f"the collection has {len(keys)} chunks: add a step that joins them")
     jobs = []
     for key, task in graph.items():
         before = sorted(task.dependencies, key=str)
+        if there := [k for k in before if k not in graph]:
+            raise DAGSchedError(
+                f"{key} needs {there[0]}, which is on the cluster already: take the collection "
+                "before persist, and without futures in it"
+            )
         action = functools.partial(_computed, task, before)
         jobs.append(Job(str(key), action, [str(k) for k in before], kind=key_split(key)))
     return JobGraph(jobs)
@@ -156,15 +167,16 @@ class Workers:
         self._worker[task] = self._address[machine]
         if not callable(job.action):
             self._commands.add(task)
+        key = f"{self._key(job)}-{time.monotonic_ns()}"
         self._futures[task] = future = self._client.submit(
-            self._reports.reporting(as_function(job), task, len(inputs)),
+            self._reports.reporting(as_function(job, key), task, len(inputs)),
             *inputs,
-            key=f"{self._key(job)}-{time.monotonic_ns()}",
+            key=key,
             workers=[self._worker[task]],
             allow_other_workers=self._worker[task] in self._lost,
             pure=False,
         )
-        self._tell(future, functools.partial(self._done, task))
+        self._tell(future, functools.partial(self._done, task, future))
 
     def start_all(self, graph: JobGraph, plan: Schedule, order: list[int], retries: int) -> None:
         """Hand over all jobs at once: Dask starts each when it is ready, by its place in the order.
@@ -232,7 +244,10 @@ class Workers:
 
     def cancel(self, task: int) -> None:
         """As of ``Backend``. Dask cannot end a function that runs: it is no longer waited for."""
-        self._futures.pop(task).cancel(force=True)
+        future = self._futures.pop(task)
+        future.cancel(force=True)
+        if task in self._commands:
+            self._client.run(end_command, future.key, on_error="ignore")
 
     def close(self) -> None:
         """As of ``Backend``."""
@@ -272,11 +287,12 @@ class Workers:
                 self._ahead[address] = _ahead(self._client, address)
         self._client.run_on_scheduler(_let_go, sorted(lost))
 
-    def _done(self, task: int) -> list[Done]:
+    def _done(self, task: int, future: Any) -> list[Done]:
         """The end of a job that was submitted alone."""
-        if task not in self._futures:  # cancelled meanwhile
+        if self._futures.get(task) != future:  # cancelled meanwhile, perhaps begun again
             return []
-        future, now = self._futures.pop(task), time.monotonic()
+        del self._futures[task]
+        now = time.monotonic()
         if future.status != "finished":
             return [Done(task, now, now, None, _why(future))]
         # Dask would run a command again, if its worker were lost with what it has returned.
@@ -321,6 +337,8 @@ def _workers(client: Any) -> dict[str, Any]:
         raise MissingExtraError("dask", "tools") from None
     if not isinstance(client, distributed.Client):
         raise DAGSchedError("client is no dask.distributed.Client: pass client=Client(...)")
+    if client.status in ("closing", "closed"):
+        raise DAGSchedError("client is closed: pass a new Client(...)")
     found = _there(client)
     if not found:
         raise DAGSchedError("the cluster has no worker")

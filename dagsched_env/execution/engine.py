@@ -1,8 +1,12 @@
 """``execute``: jobs start as a dispatcher says, and what they took is measured."""
 
+import contextlib
 import dataclasses
+import signal
+import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -23,6 +27,7 @@ from dagsched_env.schedulers.anytime import execution_order
 __all__ = ["Execution", "ExecutionError", "execute"]
 
 Progress = Callable[[int, int], None]
+ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +61,11 @@ def execute(
     """Run all jobs.
 
     Where one fails, no more are started; those that run are waited for, and ``ExecutionError`` has
-    what was done. Ctrl-C, and any error of the dispatcher, ends all that runs. A plan of functions
-    that use one core each is handed over to Dask as a whole; where one of them fails, the others
-    are cancelled. What Dask does where a worker is killed is said in ``dask``; the run then names
-    the worker that a job was meant for.
+    what was done. Ctrl-C, SIGTERM, SIGHUP, and any error of the dispatcher, end all that runs, but
+    for functions on Dask, which cannot be ended. A plan of functions that use one core each is
+    handed over to Dask as a whole; where one of them fails, the others are cancelled. What Dask
+    does where a worker is killed is said in ``dask``; the run then names the worker that a job was
+    meant for.
 
     Args:
         graph: the jobs.
@@ -83,15 +89,26 @@ def execute(
     if instance.task_names != tuple(graph.index):
         raise DAGSchedError("the instance is not one of these jobs: take graph.instance(machines)")
     dispatcher = PlanOrder(instance, by) if isinstance(by, Schedule) else by
-    backend = _backend(on, client, instance)
-    engine = _Engine(graph, instance, dispatcher, backend, retries, progress)
-    try:
+    with _leaving_in_order(), contextlib.closing(_backend(on, client, instance)) as backend:
+        engine = _Engine(graph, instance, dispatcher, backend, retries, progress)
         start_all = backend.whole_plans(graph, instance)
         if start_all is not None and isinstance(by, Schedule):
             return engine.run_at_once(by, start_all)
         return engine.run()
+
+
+@contextlib.contextmanager
+def _leaving_in_order() -> Iterator[None]:
+    """SIGTERM and SIGHUP raise SystemExit where they would end the program at once."""
+    main = threading.current_thread() is threading.main_thread()
+    numbers = [n for n in ENDING if main and signal.getsignal(n) == signal.SIG_DFL]
+    for number in numbers:
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
+    try:
+        yield
     finally:
-        backend.close()
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _backend(on: str, client: Any, instance: Instance) -> Backend:
@@ -145,13 +162,10 @@ class _Engine:
             for done in self._backend.wait(self._patience()):
                 self._end(done)
             self._end_late_ones()
-        execution = Execution(self._run(), self._results())
-        if self._failure is not None:
-            raise ExecutionError(self._failure, execution)
-        if not situation.done:
+        if self._failure is None and not situation.done:
             waiting = self._graph.jobs[int(situation.ready[0])].name
             raise DAGSchedError(f"nothing runs, and the dispatcher does not start {waiting!r}")
-        return execution
+        return self._execution()
 
     def run_at_once(self, plan: Schedule, start_all: StartAll) -> Execution:
         """A plan of which the backend keeps the order by itself."""
@@ -167,9 +181,15 @@ class _Engine:
                 if self._progress is not None:
                     self._progress(len(self._done), len(order))
             if self._failure is not None:
-                execution = Execution(self._run(), self._results())
-                raise ExecutionError(self._failure, execution)
-        return Execution(self._run(), self._results())
+                break
+        return self._execution()
+
+    def _execution(self) -> Execution:
+        """What has been done; raises ExecutionError with it where a job failed."""
+        execution = Execution(self._run(), self._results())
+        if self._failure is not None:
+            raise ExecutionError(self._failure, execution)
+        return execution
 
     def _start(self) -> None:
         situation = self._situation
@@ -215,12 +235,16 @@ class _Engine:
         return max(0.0, min(self._deadline.values()) - time.monotonic())
 
     def _results(self) -> dict[str, Any]:
-        used = {u for u, _ in self._graph.edges}
-        return {
-            self._graph.jobs[t].name: self._backend.value(done.result)
-            for t, done in self._done.items()
-            if t not in used
-        }
+        used, results = {u for u, _ in self._graph.edges}, {}
+        for t, done in self._done.items():
+            name = self._graph.jobs[t].name
+            try:
+                if t not in used:
+                    results[name] = self._backend.value(done.result)
+            except Exception as error:  # whatever the class of somebody else does
+                said = f"its result cannot be read: {type(error).__name__}: {error}"
+                self._failure = self._failure or f"job {name!r}: {said}"
+        return results
 
     def _run(self) -> Run:
         """What was measured; jobs that did not run have no times."""

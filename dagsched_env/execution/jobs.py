@@ -38,7 +38,8 @@ class Job:
         data: bytes that a job receives from each one in ``after``, by name; others send what the
             history knows of the size of their results, or nothing.
         input_bytes: size of all that it reads; None = not known.
-        timeout_s: it is ended after so many seconds, which is a failure; None = never.
+        timeout_s: it is ended after so many seconds, which is a failure; None = never. A function
+            on Dask cannot be ended: it is no longer waited for.
 
     Raises:
         DAGSchedError: a number is out of its range, ``after`` is a single text, or the action is

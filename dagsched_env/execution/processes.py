@@ -5,25 +5,23 @@ they are needed and used again. All machines of the plan are this one: it is the
 runs at once.
 """
 
-import contextlib
 import multiprocessing
 import os
 import pickle
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, NamedTuple, Protocol
 
+from dagsched_env.execution.groups import GRACE_S, signal_group
 from dagsched_env.execution.jobs import Job, JobGraph
 from dagsched_env.execution.worker import serve
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
-
-GRACE_S = 2.0
-"""A job that is to end has so long to do so by itself."""
 
 
 class Done(NamedTuple):
@@ -101,12 +99,11 @@ class Processes:
         """As of ``Backend``."""
         try:
             if callable(job.action):
-                worker = self._idle.pop() if self._idle else _Worker(self._context)
-                self._calls[task] = worker
+                self._calls[task] = worker = self._free_worker()
                 worker.pipe.send((job.action, tuple(inputs)))
             else:
                 self._commands[task] = _Command(job.action)
-        except (OSError, pickle.PicklingError, AttributeError, TypeError) as error:
+        except (OSError, ValueError, pickle.PicklingError, AttributeError, TypeError) as error:
             now = time.monotonic()
             told = f"cannot be started: {error}"
             if task in self._calls:
@@ -140,56 +137,93 @@ class Processes:
 
     def cancel(self, task: int) -> None:
         """As of ``Backend``."""
-        if task in self._commands:
-            self._commands.pop(task).end()
-        elif task in self._calls:
-            self._calls.pop(task).end()
+        for running in (self._commands, self._calls):
+            if task in running:
+                _end([running.pop(task)])
 
     def close(self) -> None:
         """As of ``Backend``; workers that wait for work end, too."""
-        for task in [*self._commands, *self._calls]:
-            self.cancel(task)
+        running: list[_Running] = [*self._commands.values(), *self._calls.values()]
+        self._commands.clear()
+        self._calls.clear()
+        _end(running)
         while self._idle:
             self._idle.pop().leave()
+
+    def _free_worker(self) -> "_Worker":
+        """One that waits for work, or a new one; one that has died meanwhile leaves."""
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.alive:
+                return worker
+            worker.leave()
+        return _Worker(self._context)
 
     def _returned(self, task: int) -> Done:
         """What a function has returned; where its process has died, that."""
         worker = self._calls.pop(task)
         try:
             answer = worker.pipe.recv_bytes()
-            start, finish, result, error = pickle.loads(answer)  # noqa: S301 - as ``recv`` does
         except (EOFError, OSError):
             now = time.monotonic()
             code = worker.leave()
             return Done(task, worker.since, now, None, f"its process has ended with code {code}")
         self._idle.append(worker)
+        try:
+            start, finish, result, error = pickle.loads(answer)  # noqa: S301 - as ``recv`` does
+        except Exception as problem:  # whatever the class of somebody else does
+            now = time.monotonic()
+            told = f"its result cannot be read: {type(problem).__name__}: {problem}"
+            return Done(task, worker.since, now, None, told)
         size = None if result is None else float(len(answer))
         return Done(task, start, finish, result, error, result_bytes=size)
+
+
+class _Running(Protocol):
+    """A process group."""
+
+    pid: int
+
+    def wait(self, timeout_s: float | None) -> None:
+        """Until its first process has ended, or the time is over."""
+
+    def clean_up(self) -> None:
+        """After that."""
 
 
 class _Command:
     """A command that runs."""
 
     def __init__(self, action: str | Sequence[str]) -> None:
-        self._start = time.monotonic()
+        self._start = self._finish = time.monotonic()
         self._process = subprocess.Popen(
             action, shell=isinstance(action, str), start_new_session=True, stdin=subprocess.DEVNULL
         )
-        self.ends = os.pidfd_open(self._process.pid)
+        self.pid = self._process.pid
+        self.ends = os.pidfd_open(self.pid)
+        # Who waits for the jobs may be busy when this one ends: with its next plan, for example.
+        self._clock = threading.Thread(target=self._time, daemon=True)
+        self._clock.start()
 
     def done(self, task: int) -> Done:
-        finish = time.monotonic()
-        _, status, usage = os.wait4(self._process.pid, 0)
+        self._clock.join()
+        _, status, usage = os.wait4(self.pid, 0)
         code = os.waitstatus_to_exitcode(status)
         self._process.returncode = code  # it is waited for here, for the sake of its memory
-        os.close(self.ends)
+        self.clean_up()
         error = None if code == 0 else f"exit code {code}"
-        return Done(task, self._start, finish, None, error, usage.ru_maxrss * 1024.0)
+        return Done(task, self._start, self._finish, None, error, usage.ru_maxrss * 1024.0)
 
-    def end(self) -> None:
-        _end(self._process.pid, lambda: self._process.wait(GRACE_S))
+    def wait(self, timeout_s: float | None) -> None:
+        self._clock.join(timeout_s)
+
+    def clean_up(self) -> None:
         self._process.wait()
         os.close(self.ends)
+
+    def _time(self) -> None:
+        wait([self.ends])
+        self._finish = time.monotonic()
 
 
 class _Worker:
@@ -200,7 +234,13 @@ class _Worker:
         self._process: BaseProcess = context.Process(target=serve, args=(there,), daemon=True)
         self._process.start()
         there.close()
+        assert self._process.pid is not None
+        self.pid = self._process.pid
         self.since = time.monotonic()
+
+    @property
+    def alive(self) -> bool:
+        return self._process.is_alive()
 
     def leave(self) -> int | None:
         """Let it end; its exit code."""
@@ -208,18 +248,24 @@ class _Worker:
         self._process.join(GRACE_S)
         return self._process.exitcode
 
-    def end(self) -> None:
+    def wait(self, timeout_s: float | None) -> None:
+        self._process.join(timeout_s)
+
+    def clean_up(self) -> None:
         self.pipe.close()
-        assert self._process.pid is not None
-        _end(self._process.pid, lambda: self._process.join(GRACE_S))
-        self._process.join()
 
 
-def _end(group: int, patiently: Any) -> None:
-    """Ask a process group to end, and make it if it does not."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(group, signal.SIGTERM)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        patiently()
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(group, signal.SIGKILL)
+def _end(running: Sequence[_Running]) -> None:
+    """Ask process groups to end, all at once, and make those that do not; an interrupt, too."""
+    try:
+        for each in running:
+            signal_group(each.pid, signal.SIGTERM)
+        deadline = time.monotonic() + GRACE_S
+        for each in running:
+            each.wait(max(0.0, deadline - time.monotonic()))
+    finally:
+        for each in running:
+            signal_group(each.pid, signal.SIGKILL)
+        for each in running:
+            each.wait(None)
+            each.clean_up()

@@ -58,6 +58,21 @@ def kills_its_process_at_first(path: str, *numbers: int) -> int:
     return sum(numbers)
 
 
+def writes_its_pid(path: str) -> None:
+    Path(path).write_text(str(os.getpid()))
+
+
+class UnreadableError(Exception):
+    """It can be pickled, and not read back."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(text)
+
+
+def unreadable(*_: object) -> UnreadableError:
+    return UnreadableError(3, "no")
+
+
 class Unsizable:
     def __sizeof__(self) -> int:
         raise OSError("the size is not known")

@@ -3,8 +3,10 @@
 import asyncio
 import functools
 import threading
+import time
 
 import numpy as np
+import psutil
 import pytest
 
 from dagsched_env import explain, io
@@ -89,9 +91,67 @@ def test_the_workers_are_there_while_the_client_renews_what_it_knows(client):
     renewing.result()
 
 
-def test_the_cluster_has_to_be_there():
+def test_the_cluster_has_to_be_there(client):
     with pytest.raises(DAGSchedError, match="client is no"):
         machines(None)
+    with distributed.Client(client.scheduler.address, set_as_default=False) as closed:
+        pass
+    with pytest.raises(DAGSchedError, match="client is closed"):
+        machines(closed)
+
+
+def test_a_command_that_takes_too_long_is_ended_and_begun_again(client, tmp_path):
+    file, pid = tmp_path / "tried", tmp_path / "pid"
+    command = f"[ -e {file} ] || {{ touch {file}; sleep 77.75 & echo $! > {pid}; wait; }}"
+    graph = JobGraph([Job("a", command, timeout_s=1.0)])
+    instance = graph.instance(machines(client))
+    for by in (ListOrder(instance), heft(instance)):
+        file.unlink(missing_ok=True)
+        run = execute(graph, instance, by, on="dask", client=client, retries=2).run
+        assert run.remarks == ("1 jobs were begun more than once",)
+        for _ in range(100):
+            if not psutil.pid_exists(int(pid.read_text())):
+                break
+            time.sleep(0.1)
+        else:
+            raise AssertionError("the command of the first attempt runs on")
+
+
+def test_a_result_that_cannot_be_read_fails_its_job(tmp_path):
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        graph = JobGraph([Job("a", actions.unreadable), Job("b", actions.one)])
+        instance = graph.instance(machines(client))
+        for by in (ListOrder(instance), heft(instance)):
+            with pytest.raises(
+                ExecutionError, match="job 'a': its result cannot be read"
+            ) as caught:
+                execute(graph, instance, by, on="dask", client=client)
+            assert caught.value.execution.results == {"b": 1}
+
+
+def test_a_dataframe_is_computed_by_a_plan(client):
+    frames, pandas = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
+    frame = frames.from_pandas(pandas.DataFrame({"a": range(10), "b": [1, 2] * 5}), npartitions=3)
+    for made in (frame.a.mean(), frame.groupby("b").a.sum(), frame.a.size):
+        graph = jobs_of(made)
+        instance = graph.instance(machines(client))
+        done = execute(graph, instance, heft(instance), on="dask", client=client)
+        (value,) = done.results.values()
+        assert np.array_equal(value, made.compute(scheduler="sync"))
+
+
+def test_what_is_no_whole_collection_is_refused(client):
+    array = pytest.importorskip("dask.array")
+    there = client.persist(array.ones(10, chunks=5))
+    with pytest.raises(DAGSchedError, match="is on the cluster already"):
+        jobs_of(there.sum())
+    with pytest.raises(DAGSchedError, match="list is no Dask collection"):
+        jobs_of([there])
 
 
 def test_an_array_is_computed_by_a_plan(client):

@@ -161,13 +161,61 @@ def test_what_takes_too_long_is_ended(action):
     assert time.monotonic() - began < 10
 
 
-def test_no_process_is_left_behind(tmp_path):
+def test_a_worker_that_has_died_as_it_waited_is_replaced(tmp_path):
+    file = tmp_path / "pid"
+    graph = JobGraph(
+        [
+            Job("a", functools.partial(actions.writes_its_pid, str(file))),
+            Job("kill", f"kill -9 $(cat {file}); sleep 0.2", after=["a"]),
+            Job("b", actions.sizes, after=["kill"]),
+        ]
+    )
+    instance = graph.instance(FOUR)
+    assert execute(graph, instance, Fifo()).results == {"b": ()}
+
+
+def test_what_cannot_be_begun_or_read_is_named():
+    for action, message in [
+        (actions.unreadable, "its result cannot be read: TypeError"),
+        ("echo \0", "cannot be started: embedded null byte"),
+    ]:
+        graph = JobGraph([Job("a", action)])
+        instance = graph.instance(FOUR)
+        with pytest.raises(ExecutionError, match=f"job 'a': {message}"):
+            execute(graph, instance, Fifo())
+
+
+def test_what_a_command_took_does_not_depend_on_the_dispatcher():
+    class Slow(Fifo):
+        def starts(self, situation):
+            yield from super().starts(situation)
+            time.sleep(1.0)
+
+    graph = JobGraph([Job("a", "sleep 0.1"), Job("b", "sleep 0.1")])
+    instance = graph.instance(FOUR)
+    run = execute(graph, instance, Slow()).run
+    assert (run.finish - run.start < 0.9).all()
+
+
+@pytest.mark.parametrize(
+    ("trap", "signals"),
+    [
+        ("", [signal.SIGINT]),
+        ("", [signal.SIGTERM]),
+        ("", [signal.SIGHUP]),
+        ("trap '' TERM;", [signal.SIGINT, signal.SIGINT]),
+    ],
+)
+def test_no_process_is_left_behind(trap, signals, tmp_path):
     script = f"""
 import signal
 from dagsched_env import io
 from dagsched_env.execution import Job, JobGraph, execute
 from dagsched_env.online import Fifo
-jobs = [Job("a", "sleep 77.25 & echo $! > {tmp_path}/pid; wait"), Job("b", "sleep 77.25")]
+jobs = [
+    Job(str(k), "{trap} sleep 77.25 & echo $! > {tmp_path}/" + str(k) + "; wait; sleep 77.25")
+    for k in range(3)
+]
 graph = JobGraph(jobs)
 instance = graph.instance(io.MachineOptions(nodes=1, cores=4))
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -177,20 +225,30 @@ execute(graph, instance, Fifo())
     program = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     assert program.stdout is not None
     assert program.stdout.readline() == "ready\n"
-    file = tmp_path / "pid"
-    for _ in range(100):
-        if file.exists() and file.read_text().strip():
-            break
-        time.sleep(0.1)
-    child = int(file.read_text())
-    os.kill(program.pid, signal.SIGINT)
+    files = [tmp_path / str(k) for k in range(3)]
+    wait_until(lambda: all(file.exists() and file.read_text().strip() for file in files))
+    for number in signals:
+        os.kill(program.pid, number)
+        time.sleep(0.5)
     program.communicate(timeout=20)
-    assert program.returncode != 0
-    for _ in range(50):
-        if not Path(f"/proc/{child}").exists():
+    expected = 1 if signals[0] == signal.SIGINT else 128 + signals[0]
+    assert program.returncode in (expected, -signals[0])
+    wait_until(lambda: not any(alive(int(file.read_text())) for file in files))
+
+
+def wait_until(happened) -> None:
+    for _ in range(200):
+        if happened():
             return
         time.sleep(0.1)
-    assert Path(f"/proc/{child}/stat").read_text().split()[2] == "Z"
+    raise AssertionError("it has not happened in 20 s")
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 @pytest.mark.parametrize(
