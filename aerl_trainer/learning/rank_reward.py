@@ -23,7 +23,7 @@ def rank_weights(makespans: npt.ArrayLike, *, temperature: float = 1.0) -> Float
         temperature: τ > 0; small values prefer the best alone.
 
     Returns:
-        ``[K]`` weights w; they are positive and add up to 1.
+        ``[K]`` weights w ≥ 0; they add up to 1.
 
     Raises:
         DAGSchedError: no makespans, one that is not finite, or τ ≤ 0.

@@ -40,8 +40,7 @@ def check_output(
     """
     if path is None:
         return
-    if str(path) == "-":
-        raise DAGSchedError(f"{option} - would be a file of this name: write /dev/stdout or ./-")
+    _refuse_dash(option, path)
     target = Path(path)
     _check_folder(option, target)
     check_not_read(option, target, inputs)
@@ -130,9 +129,15 @@ def check_instance_output(
     inputs: Iterable[str | Path | None] = (),
 ) -> None:
     """Refuse a file, or a folder of CSV, into which ``io.save`` could write no instance."""
+    _refuse_dash(option, path)
     io.check_target(path, format=format)
     check_not_read(option, Path(path), inputs)
     _check_folder(option, Path(path))
+
+
+def _refuse_dash(option: str, path: str | Path) -> None:
+    if str(path) == "-":
+        raise DAGSchedError(f"{option} - would be a file of this name: write /dev/stdout or ./-")
 
 
 def _check_folder(option: str, path: Path) -> None:

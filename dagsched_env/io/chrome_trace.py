@@ -9,7 +9,7 @@ many rows as it needs, and with a counter for the use of each resource.
 
 Edges, machines and resources are in ``otherData``, so that ``trace_events`` reads the trace back
 where there are at most 256 processors. What tasks take on other processors is not in it;
-``unrelated`` says that they differ there.
+``unrelated`` says that they differ there. Nor are release dates, of which ``released`` tells.
 """
 
 import json
@@ -61,6 +61,8 @@ def dump(instance: Instance, schedule: Schedule | None) -> str:
         other["machines"] = run_json.machines_record(_machines(instance))
     if (instance.comp != instance.comp[:, :1]).any():
         other["unrelated"] = True
+    if instance.has_release:
+        other["released"] = True
     if instance.assumptions:
         other["assumptions"] = instance.assumptions
     return (

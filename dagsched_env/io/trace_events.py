@@ -33,6 +33,7 @@ from dagsched_env.problem.run import BANDWIDTH, Run
 from dagsched_env.problem.workflow import CORES, Workflow
 
 ELSEWHERE = "what tasks take on other machines is not in a trace, and taken as what they took"
+RELEASED = "release dates are not in a trace: every task and machine is there from the begin on"
 SECOND = 1e6
 """Microseconds."""
 SLACK = 0.002
@@ -337,6 +338,8 @@ def _own(slices: Sequence[Slice], other: dict[str, Any], name: str | None) -> Ru
     remarks = tuple(texts(other.get("assumptions", []), "otherData.assumptions"))
     if other.get("unrelated"):
         remarks += (ELSEWHERE,)
+    if other.get("released"):
+        remarks += (RELEASED,)
     return Run(tool, workflow, start, finish, place, machines, remarks=remarks)
 
 

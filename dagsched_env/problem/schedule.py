@@ -103,7 +103,7 @@ class Schedule:
         return float(self.finish.max(initial=0.0))
 
     def slr(self, instance: Instance) -> float:
-        """Schedule length ratio, makespan / CP_MIN; ≥ 1 (the divisor is 1 where CP_MIN is 0)."""
+        """Schedule length ratio, makespan / CP_MIN; ≥ 1. Where CP_MIN is 0, makespan / 1."""
         expect("instance", instance, Instance, "schedule.slr(instance)")
         return self.makespan / instance.time_scale
 

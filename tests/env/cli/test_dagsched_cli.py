@@ -379,6 +379,7 @@ def test_policies_that_cannot_be_had(capsys, reader):
         (["verify", "montage", "schedule.json"], "schedule.json: 1 tasks"),
         (["verify", "schedule.json", "montage"], "schedule.json: a schedule is no problem: name"),
         (["schedule", "montage", "--out", "-"], "--out - would be a file of this name"),
+        (["convert", "montage", "-", "--to", "json"], "OUT - would be a file of this name"),
         (["verify", "none.json", "schedule.json"], "none.json: No such file"),
         (["generate", "--tasks", "0", "--out", "x.json"], "n_tasks is 0"),
         (["generate", "--ccr", "nan", "--out", "x.json"], "ccr is nan"),

@@ -86,9 +86,13 @@ def test_resources_and_links_are_read_back(tmp_path: Path) -> None:
     assert io.load(tmp_path / "other.json") == again  # by its content
 
 
-def test_that_tasks_take_other_times_elsewhere_is_remarked(tmp_path: Path) -> None:
-    for comp, remarks in (([[1.0, 9.0]], (trace_events.ELSEWHERE,)), ([[1.0, 1.0]], ())):
-        instance = Instance(comp, [], [])
+def test_what_a_trace_has_no_place_for_is_remarked() -> None:
+    for comp, release, remarks in (
+        ([[1.0, 9.0]], None, (trace_events.ELSEWHERE,)),
+        ([[1.0, 1.0]], None, ()),
+        ([[1.0, 1.0]], [5.0], (trace_events.RELEASED,)),
+    ):
+        instance = Instance(comp, [], [], release=release)
         text = chrome_trace.dump(instance, heft(instance))
         assert trace_events.parse(json.loads(text), name=None).remarks == remarks
 
