@@ -22,12 +22,18 @@ In reading order:
 - ``engine``: ``execute``.
 """
 
-from dagsched_env.execution.engine import Execution, ExecutionError, execute
+from dagsched_env.execution.engine import (
+    Execution,
+    ExecutionError,
+    ExecutionInterrupted,
+    execute,
+)
 from dagsched_env.execution.jobs import Job, JobGraph
 
 __all__ = [
     "Execution",
     "ExecutionError",
+    "ExecutionInterrupted",
     "Job",
     "JobGraph",
     "execute",

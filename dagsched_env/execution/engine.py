@@ -24,7 +24,7 @@ from dagsched_env.problem.schedule import Schedule
 from dagsched_env.problem.workflow import MEMORY
 from dagsched_env.schedulers.anytime import execution_order
 
-__all__ = ["Execution", "ExecutionError", "execute"]
+__all__ = ["Execution", "ExecutionError", "ExecutionInterrupted", "execute"]
 
 Progress = Callable[[int, int], None]
 ENDING = (signal.SIGTERM, signal.SIGHUP)
@@ -45,6 +45,14 @@ class ExecutionError(DAGSchedError):
 
     def __init__(self, message: str, execution: Execution) -> None:
         super().__init__(message)
+        self.execution = execution
+
+
+class ExecutionInterrupted(KeyboardInterrupt):
+    """Ctrl-C; ``execution`` holds what was done before, measured and with its results."""
+
+    def __init__(self, execution: Execution) -> None:
+        super().__init__()
         self.execution = execution
 
 
@@ -80,6 +88,7 @@ def execute(
 
     Raises:
         ExecutionError: a job failed, more often than ``retries``.
+        ExecutionInterrupted: Ctrl-C.
         InvalidScheduleError: the plan is not one of the instance.
         DAGSchedError: the dispatcher starts what is not ready or has no room, or waits for ever;
             or ``retries`` is not a whole number ≥ 0.
@@ -92,9 +101,12 @@ def execute(
     with _leaving_in_order(), contextlib.closing(_backend(on, client, instance)) as backend:
         engine = _Engine(graph, instance, dispatcher, backend, retries, progress)
         start_all = backend.whole_plans(graph, instance)
-        if start_all is not None and isinstance(by, Schedule):
-            return engine.run_at_once(by, start_all)
-        return engine.run()
+        try:
+            if start_all is not None and isinstance(by, Schedule):
+                return engine.run_at_once(by, start_all)
+            return engine.run()
+        except KeyboardInterrupt:
+            raise ExecutionInterrupted(engine.so_far()) from None
 
 
 @contextlib.contextmanager
@@ -186,10 +198,13 @@ class _Engine:
 
     def _execution(self) -> Execution:
         """What has been done; raises ExecutionError with it where a job failed."""
-        execution = Execution(self._run(), self._results())
+        execution = self.so_far()
         if self._failure is not None:
             raise ExecutionError(self._failure, execution)
         return execution
+
+    def so_far(self) -> Execution:
+        return Execution(self._run(), self._results())
 
     def _start(self) -> None:
         situation = self._situation

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import strategies as st
 
 from dagsched_env import explain, io
-from dagsched_env.execution import ExecutionError, Job, JobGraph, execute
+from dagsched_env.execution import ExecutionError, ExecutionInterrupted, Job, JobGraph, execute
 from dagsched_env.history import History
 from dagsched_env.online import Fifo, ListOrder, Replanning
 from dagsched_env.problem.errors import DAGSchedError
@@ -195,6 +195,22 @@ def test_what_a_command_took_does_not_depend_on_the_dispatcher():
     instance = graph.instance(FOUR)
     run = execute(graph, instance, Slow()).run
     assert (run.finish - run.start < 0.9).all()
+
+
+def test_ctrl_c_keeps_what_was_measured():
+    graph = JobGraph(
+        [Job("a", actions.one), Job("b", "sleep 60", after=["a"]), Job("c", actions.one)]
+    )
+    instance = graph.instance(FOUR)
+
+    def interrupt(done: int, _: int) -> None:
+        if done == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(ExecutionInterrupted) as caught:
+        execute(graph, instance, Fifo(), progress=interrupt)
+    assert caught.value.execution.results == {"c": 1}
+    assert caught.value.execution.run.ran.tolist() == [True, False, True]
 
 
 @pytest.mark.parametrize(
