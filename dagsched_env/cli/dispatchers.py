@@ -23,6 +23,7 @@ from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.solver import solve
+from dagsched_env.sources import plugins
 from dagsched_env.sources.specs import settings_of, value_of
 
 LISTS: dict[str, Order] = {
@@ -147,15 +148,22 @@ def _declared(name: str) -> MakeDispatcher | None:
     try:
         make = point.load()
     except ModuleNotFoundError as error:
-        raise MissingExtraError(error.name or point.value, "trainer") from None
+        if point.value.startswith("aerl_trainer."):
+            raise MissingExtraError(error.name or point.value, "trainer") from None
+        raise plugins.failed(f"loading the dispatcher {kind}", error) from error
     given = (file,) if colon else ()
 
     def dispatcher(world: World) -> Dispatcher:
         made: Dispatcher = make(world.instance, *given)
         return made
 
-    example = Instance([[2.0, 3.0], [4.0, 3.0]], [(0, 1)], [5.0])
-    simulate(World(example), dispatcher(World(example)))  # or the first run would be charged
+    example = World(Instance([[2.0, 3.0], [4.0, 3.0]], [(0, 1)], [5.0]))
+    try:
+        simulate(example, dispatcher(example))  # or the first run would be charged
+    except (DAGSchedError, OSError):
+        raise
+    except Exception as error:  # whatever the function of somebody else does
+        raise plugins.failed(f"the dispatcher {name}", error) from error
     return dispatcher
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
@@ -144,8 +145,9 @@ class History:
         """
         took = np.array([seconds], dtype=np.float64)
         alone = Workflow((task,), took, (), np.zeros(0), kinds=(kind,))
-        where = np.zeros(1, dtype=np.int64)
-        self.add(Run(tool, alone, np.zeros(1), took, where, Platform([1.0], 1.0)))
+        # The start tells it from others that took as long.
+        now, where = np.array([time.monotonic()]), np.zeros(1, dtype=np.int64)
+        self.add(Run(tool, alone, now, now + took, where, Platform([1.0], 1.0)))
 
     def of(self, tool: str) -> Estimates:
         """Estimates for the tasks of a tool, as of now; read once, so for many tasks.

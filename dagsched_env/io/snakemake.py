@@ -6,7 +6,8 @@ runtime and the peak of ``memory`` from the tables of ``benchmark:`` where there
 memory is ``mem_mb``, which is what a rule asked for. The machine has the cores of the last call
 that ran a job. Jobs of earlier calls keep their runtime, but are not in the run.
 
-The start of a job with ``run:`` is that of the log file, in whole seconds.
+The start of a job with ``run:`` is that of the log file, in whole seconds: its record has none, or
+that of an earlier run.
 
 Not read: a database at another place (``--persistence-backend-db-url``), jobs without outputs, and
 jobs of a call with ``--drop-metadata``. A call with ``--touch`` overwrites the times of jobs.
@@ -40,6 +41,8 @@ from dagsched_env.problem.run import BANDWIDTH, Run, observed_node
 from dagsched_env.problem.workflow import CORES, GPUS, MEMORY, Workflow
 
 TOOL, HIDDEN = "snakemake", ".snakemake"
+LOG_S = 1.5
+"""A record may differ by so much from the log, which counts whole seconds (s)."""
 
 Printings = dict[str, list[tuple[int, Started]]]
 """Each output → the calls that started its job, and what they printed of it."""
@@ -152,11 +155,12 @@ def _placed(folder: Path, job: Job, calls: Sequence[Call], printings: Printings)
 
 
 def _timed(job: Job, started: Started | None) -> Job:
-    """With its start by the log where the record has none, to the second; NaN: neither has it."""
-    if job.start <= job.finish:
-        return job
+    """With its start by the log, to the second, where the record has none, or that of an earlier
+    run, as with ``run:``; NaN: neither has it."""
     took = math.nan if started is None else started.ended - started.began
-    return job._replace(start=job.finish - took)
+    if job.start > job.finish or job.finish - job.start > took + LOG_S:
+        return job._replace(start=job.finish - took)
+    return job
 
 
 def _drops(call: Call) -> bool:

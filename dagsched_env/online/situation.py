@@ -19,6 +19,7 @@ from dagsched_env.kernels.online.situation import (
     SituationArrays,
     allocate_situation,
 )
+from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 
 __all__ = ["Situation"]
@@ -86,14 +87,32 @@ class Situation:
         return bool(self.arrays.status[task] == RUNNING)
 
     def fits(self, task: int, machine: int) -> bool:
-        """Whether a task may run on a machine, and the machine works and has room for it now."""
+        """Whether a task may run on a machine, and the machine works and has room for it now.
+
+        Raises:
+            DAGSchedError: there is no such task or machine.
+        """
+        self._require(task, machine)
         return bool(kernels.fits(self.instance.arrays, self.arrays, task, machine))
 
     def can_start(self, task: int, machine: int) -> bool:
-        """Whether a task is ready, fits on a machine now, and its inputs are there."""
+        """Whether a task is ready, fits on a machine now, and its inputs are there.
+
+        Raises:
+            DAGSchedError: there is no such task or machine.
+        """
+        self._require(task, machine)
         return self.is_ready(task) and bool(
             kernels.can_start(self.instance.arrays, self.arrays, task, machine)
         )
+
+    def _require(self, task: int, machine: int) -> None:
+        n, p = self.instance.comp.shape
+        if not (0 <= task < n and 0 <= machine < p):
+            raise DAGSchedError(
+                f"task {task} on machine {machine}: there are tasks 0 to {n - 1} and machines 0 to "
+                f"{p - 1}"
+            )
 
     def free(self, machine: int) -> Ints:
         """``[k]`` what is left on a machine, in the units of ``need``; nothing if it has failed."""

@@ -73,6 +73,16 @@ def unreadable(*_: object) -> UnreadableError:
     return UnreadableError(3, "no")
 
 
+class OfMachineNine:
+    """A dispatcher that starts the first task where there may be no machine."""
+
+    def __init__(self, instance: object) -> None:
+        pass
+
+    def starts(self, situation: object) -> list[tuple[int, int]]:
+        return [(0, 9)]
+
+
 class Unsizable:
     def __sizeof__(self) -> int:
         raise OSError("the size is not known")

@@ -271,7 +271,10 @@ class DAGSchedVectorEnv(SeededVectorEnv):
                 baseline_makespan=states.baseline_makespan,
             )
             legal_only = Transition._make(np.asarray(field)[placed] for field in transition)
-            rewards[placed] = self._reward_fn(legal_only)
+            made = self._reward_fn(legal_only)
+            if made is None:  # which numpy would take for NaN
+                raise TypeError("the reward returned None: it returns one number for each step")
+            rewards[placed] = made
         return rewards
 
     def _observations(self, masks: Bools) -> Any:

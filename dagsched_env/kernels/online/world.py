@@ -7,6 +7,7 @@ import numpy as np
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
 from dagsched_env.kernels.jit import borrowing, embedded
 from dagsched_env.kernels.online.situation import (
+    N_FINISHED,
     N_READY,
     N_RUNNING,
     NOW,
@@ -90,7 +91,8 @@ def next_event(g: InstanceArrays, s: SituationArrays, w: WorldArrays) -> float:
 def settle(g: InstanceArrays, s: SituationArrays, w: WorldArrays) -> bool:
     """Go on until something can start; False where the run is over."""
     while not _some_can_start(g, s):
-        if not advance(g, s, w):
+        # Machines may still be lost, and come back, once all tasks are done: no time goes by then.
+        if s.counts[N_FINISHED] == g.comp.shape[0] or not advance(g, s, w):
             return False
     return True
 

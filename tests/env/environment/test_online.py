@@ -75,13 +75,16 @@ def test_gymnasium_accepts_it(arguments):
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
-@given(seed=st.integers(0, 2**32 - 1))
-def test_the_return_is_minus_the_objective(objective, seed):
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    outages=st.sampled_from([OneLost(), RandomOutages(1.0, 0.3, 20.0)]),
+)
+def test_the_return_is_minus_the_objective(objective, seed, outages):
     env = make(
         instances="family:fft?points=4&processors=3",
         arrivals=Poisson(3, 1.0),
         noise=Gamma(0.6),
-        outages=OneLost(),
+        outages=outages,
         slack=1.5,
         objective=objective,
     )

@@ -206,3 +206,12 @@ def test_the_default_place_is_that_of_the_desktop_standard(monkeypatch, tmp_path
     monkeypatch.delenv("XDG_DATA_HOME")
     monkeypatch.setenv("HOME", "/home/ada")
     assert str(default_path()) == "/home/ada/.local/share/dagsched/history.sqlite"
+
+
+def test_tasks_kept_one_by_one_that_took_the_same_all_count(tmp_path):
+    history = History(tmp_path / "h.sqlite")
+    for seconds in [2.0] * 10 + [9.0] + [2.0] * 10:
+        history.add_task("airflow", "align", "a", seconds)
+    history.add_task("airflow", "sort", "a", 2.0)
+    estimate = history.of("airflow").estimate("align", "a")
+    assert (estimate.seconds, estimate.measurements) == (pytest.approx(2.0), 21)

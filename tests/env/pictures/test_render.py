@@ -13,6 +13,7 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
+from dagsched_env.online import Fifo, Outage, World, simulate
 from dagsched_env.pictures import (
     gantt_figure,
     gantt_page,
@@ -23,7 +24,7 @@ from dagsched_env.pictures import (
 )
 from dagsched_env.pictures.comparison import LEAST_SPAN, comparison_figure
 from dagsched_env.problem.critical import critical_chain
-from dagsched_env.problem.errors import DAGSchedError, InvalidScheduleError, MissingExtraError
+from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.schedulers import cpop, heft, olb
@@ -276,9 +277,21 @@ def test_save_chooses_by_suffix(topcuoglu: Instance, tmp_path: Path) -> None:
     assert save(schedule, tmp_path / "g.svg", topcuoglu).read_bytes().startswith(MAGIC[".svg"])
     with pytest.raises(DAGSchedError, match="needs the instance"):
         save(schedule, tmp_path / "h.html")
-    with pytest.raises(InvalidScheduleError, match="overlap"):
-        save(Schedule([0] * 10, [0.0] * 10, topcuoglu.comp[:, 0]), tmp_path / "h.html", topcuoglu)
+    with pytest.raises(DAGSchedError, match="1 tasks"):
+        save(Schedule([0], [0.0], [1.0]), tmp_path / "h.html", topcuoglu)
     assert not (tmp_path / "h.html").exists()
+
+
+def test_runs_of_which_outputs_were_lost_can_be_shown(tmp_path: Path) -> None:
+    """They are no schedules: a task may have begun from an output that was made twice."""
+    world = World(
+        Instance([[2.0, np.inf], [np.inf, 2.0], [5.0, np.inf]], [(0, 1)], [1.0]),
+        outages=[Outage(0, 4.0, 5.0)],
+        forgets=True,
+    )
+    run = simulate(world, Fifo())
+    page = save(run.schedule, tmp_path / "g.html", world.instance).read_text()
+    assert len(embedded(page)["schedules"]) == 1
 
 
 def test_comparison_figure() -> None:

@@ -161,6 +161,25 @@ def test_the_command_knows_it_by_name(
         assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("builtins:len", "the dispatcher odd raised TypeError"),
+        ("builtins:id", "the dispatcher odd raised AttributeError: 'int' object has no attribute"),
+        ("nowhere:x", "loading the dispatcher odd raised ModuleNotFoundError"),
+        ("helpers.actions:OfMachineNine", "task 0 on machine 9: there are tasks 0 to 1"),
+    ],
+)
+def test_dispatchers_of_others_that_go_wrong_are_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, value: str, message: str
+) -> None:
+    monkeypatch.setattr(
+        dispatchers, "entry_points", lambda group: [EntryPoint("odd", value, dispatchers.GROUP)]
+    )
+    assert main(["simulate", "family:cholesky", "--dispatchers", "odd"]) == 2
+    assert message in capsys.readouterr().err
+
+
 def test_without_the_trainer_the_command_says_what_there_is(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
