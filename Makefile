@@ -5,9 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 TRAINER := $(VENV)/trainer
 STAMP := $(VENV)/installed
-STALE_DROPPED := $(VENV)/stale-dropped
 TRAINING_KERNELS := $(VENV)/training-kernels
 KERNELS := $(VENV)/kernels
+KERNEL_FILES := $(wildcard dagsched_env/kernels/jit.py dagsched_env/kernels/indexing.py) \
+	$(shell grep -rlE '^@(kernel|borrowing|embedded|inlined)' dagsched_env aerl_trainer --include='*.py')
 
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 # pip would make it on one core, and that of other projects' tests, too. One file of torch is for a newer Python.
@@ -61,18 +62,12 @@ $(STAMP): $(TRAINER)
 	@$(BYTECODE) $(VENV)/lib || :
 	@touch $@
 
-# Numba's cache looks at the file of a kernel alone, not at those of the kernels that it calls.
-$(STALE_DROPPED): $(TRAINER) $(wildcard dagsched_env/kernels/jit.py dagsched_env/kernels/indexing.py) \
-		$(shell grep -rlE '^@(kernel|borrowing|embedded|inlined)' dagsched_env aerl_trainer --include='*.py')
-	@find dagsched_env aerl_trainer -name '*.nb[ic]' -exec rm -f {} +
-	@touch $@
-
-$(TRAINING_KERNELS): $(STALE_DROPPED)
+$(TRAINING_KERNELS): $(TRAINER) $(KERNEL_FILES)
 	@echo 'compiling the numeric kernels of a training'
 	@$(BIN)/aerl warm-up --training
 	@touch $@
 
-$(KERNELS): $(STALE_DROPPED)
+$(KERNELS): $(TRAINER) $(KERNEL_FILES)
 	@echo 'compiling the numeric kernels'
 	@$(BIN)/aerl warm-up
 	@touch $(TRAINING_KERNELS) $@
@@ -126,4 +121,4 @@ clean: ## remove caches and build products; .venv and runs/ stay
 	@rm -rf build dist site *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache \
 		.import_linter_cache
 	@find . -path ./$(VENV) -prune -o -name __pycache__ -prune -exec rm -rf {} +
-	@rm -f $(TRAINER) $(STAMP) $(STALE_DROPPED) $(TRAINING_KERNELS) $(KERNELS)
+	@rm -f $(TRAINER) $(STAMP) $(TRAINING_KERNELS) $(KERNELS)

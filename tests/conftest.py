@@ -1,7 +1,6 @@
 """Settings and fixtures that all tests share."""
 
 import os
-import re
 import tempfile
 from pathlib import Path
 
@@ -12,37 +11,6 @@ from dagsched_env.cli import compilation
 from dagsched_env.problem.instance import Instance
 from helpers.oracles import paper_instance
 
-SOURCES = Path(__file__).parents[1]
-
-
-KERNEL = re.compile(r"^@(kernel|borrowing|embedded|inlined)|^def kernel", re.MULTILINE)
-"""Marks a file of kernels, or that of their decorators."""
-IMPORT = re.compile(r"^from ((?:dagsched_env|aerl_trainer)\.[\w.]+) import", re.MULTILINE)
-
-
-def sources_of_kernels() -> set[Path]:
-    """Files of kernels, and what they import: its constants are part of their machine code."""
-    found = set()
-    for package in ("dagsched_env", "aerl_trainer"):
-        for path in (SOURCES / package).rglob("*.py"):
-            text = path.read_text(encoding="utf-8")
-            if KERNEL.search(text):
-                modules = (SOURCES / name.replace(".", "/") for name in IMPORT.findall(text))
-                found |= {path, *(module.with_suffix(".py") for module in modules)}
-    return {path for path in found if path.is_file()}
-
-
-def drop_stale_machine_code() -> None:
-    """Numba looks at a kernel's own file alone, not at those of the kernels that it calls."""
-    newest = max(path.stat().st_mtime for path in sources_of_kernels())
-    for package in ("dagsched_env", "aerl_trainer"):
-        cached = list((SOURCES / package).rglob("*.nb[ic]"))
-        if cached and min(path.stat().st_mtime for path in cached) < newest:
-            for path in cached:
-                path.unlink(missing_ok=True)
-
-
-drop_stale_machine_code()
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads wait for each other on busy cores
 
 _data = tempfile.TemporaryDirectory()

@@ -4,6 +4,7 @@ Every kernel also runs as plain Python under ``NUMBA_DISABLE_JIT=1``; the tests 
 order:
 
 - ``interrupts``: Ctrl-C, at the start of a command line and within kernels;
+- ``sources``: the files that the machine code of a kernel depends on;
 - ``machine_code``: where machine code is kept, whoever else compiles at the same time;
 - ``indexing``: the compiler pass by which indices do not count from the end;
 - ``jit``: the decorators ``kernel``, ``borrowing`` and ``inlined`` that compile a function;

@@ -1,8 +1,9 @@
 """Where machine code of kernels is kept, so that it is compiled once.
 
 Numba keeps it beside the kernels, or else in the user's home; where neither can be written, a
-temporary directory serves. Whatever happens to the files, a kernel computes what its source says:
-what cannot be read is compiled again, and what cannot be written is compiled by every process.
+temporary directory serves. Whatever happens to the files, a kernel computes what its sources say,
+see ``sources``: what cannot be read is compiled again, and what cannot be written is compiled by
+every process.
 """
 
 import contextlib
@@ -18,6 +19,8 @@ from typing import Any
 import numba
 from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+
+from dagsched_env.kernels.sources import digest
 
 CONFIG: Any = numba.config
 
@@ -38,6 +41,10 @@ class _Files(IndexDataCacheFile):
 
     def save(self, key: Any, data: Any) -> None:
         name = self._data_name(secrets.randbits(64))
+        if os.path.exists(self._index_path) and not self._load_index():  # it is of other sources
+            names = self._data_name_pattern.replace("{number:d}", "*")
+            for old in Path(self._cache_path).glob(names):
+                old.unlink(missing_ok=True)
         self._save_data(name, data)
         self._save_index({**self._load_index(), key: name})
 
@@ -52,7 +59,8 @@ class _Cache(FunctionCache):
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        stamp = self._impl.locator.get_source_stamp()
+        # Numba's own stamp is that of the file of the kernel, and leaves out those that it calls.
+        stamp = digest(Path(function.__code__.co_filename).resolve())
         self._cache_file = _Files(self.cache_path, self._impl.filename_base, stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:

@@ -133,6 +133,18 @@ def test_nothing_is_made_for_a_user_without_a_home(
 # -- files that others write, too ------------------------------------------------------------------
 
 
+PATCHED = """
+from pathlib import Path
+import dagsched_env
+from dagsched_env.kernels import sources
+sources.ROOT = Path({!r})
+dagsched_env.__path__.append({!r})
+from dagsched_env.caller import total
+print(total(3), sum(total.stats.cache_hits.values()))
+"""
+"""Two modules more in the package, which lie somewhere else."""
+
+
 def source(folder: Path) -> None:
     """A module with one small kernel."""
     (folder / "small.py").write_text(TOTAL)
@@ -202,6 +214,36 @@ def test_two_cold_processes_at_once(tmp_path: Path) -> None:
     *sums, hits = later.stdout.split()
     assert sums == ["0.75", "6"]
     assert int(hits) >= 1  # an entry may be lost, never be wrong
+
+
+def test_a_kernel_is_compiled_again_where_one_that_it_calls_has_changed(tmp_path: Path) -> None:
+    """Numba alone looks at the file of the caller, and goes on with the code of before."""
+    package = tmp_path / "dagsched_env"
+    package.mkdir()
+    head = "from dagsched_env.kernels.jit import kernel\n"
+    inner, caller = package / "inner.py", package / "caller.py"
+    caller.write_text(
+        f"{head}from dagsched_env.inner import twice\n\n\n"
+        "@kernel\ndef total(x):\n    return twice(x) + 1\n"
+    )
+    command = [sys.executable, "-c", PATCHED.format(str(tmp_path), str(package))]
+
+    def run(factor: int) -> list[str]:
+        inner.write_text(f"{head}\n\n@kernel\ndef twice(x):\n    return {factor} * x\n")
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            check=True,
+            text=True,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+        )
+        return done.stdout.split()
+
+    assert run(2) == ["7", "0"]
+    assert run(2) == ["7", "1"]
+    assert run(5) == ["16", "0"]
+    assert run(5) == ["16", "1"]
+    assert len(list((package / "__pycache__").glob("caller.total*.nbc"))) == 1
 
 
 @pytest.mark.parametrize("pattern", ["*.nbi", "*.nbc"])
