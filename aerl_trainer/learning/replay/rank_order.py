@@ -110,6 +110,17 @@ def place_slot(order: RankedArrays, slot: int, priority: float) -> None:
     _insert(order, -priority, slot)
 
 
+@borrowing
+def slot_at(order: RankedArrays, rank: int) -> int:
+    """The slot of one rank, 0 ≤ rank < number of entries."""
+    place = 0
+    while rank >= order.sizes[place]:
+        rank -= order.sizes[place]
+        place += 1
+    slot: int = order.slots[order.blocks[place], rank]
+    return slot
+
+
 @kernel
 def slots_at(order: RankedArrays, ranks: Ints) -> Ints:
     """The slots of ranks 0 ≤ ``ranks[k]`` < number of entries, in any order."""

@@ -152,12 +152,30 @@ def set_leaves(nodes: Floats, slots: Ints, values: Floats) -> None:
 
 
 @kernel
-def find_leaves(nodes: Floats, targets: Floats) -> Ints:
-    """Descend from the root for each of ``targets[k]``; returns ``slots[k]``. The total is > 0.
+def find_leaf(nodes: Floats, target: float) -> int:
+    """Descend from the root for one target; returns the slot. The total is > 0.
 
     Never entering a subtree of sum 0 both keeps to the stored items and clamps a target that
-    rounding has pushed to or past the end. All paths descend together, as they rise in
-    ``set_leaves``.
+    rounding has pushed to or past the end.
+    """
+    n_leaves = nodes.shape[0] // 2
+    node = 1
+    while node < n_leaves:
+        left = nodes[2 * node, SUM]
+        if (target < left or nodes[2 * node + 1, SUM] == 0.0) and left > 0.0:
+            node = 2 * node
+        else:
+            target -= left
+            node = 2 * node + 1
+    slot: int = node - n_leaves
+    return slot
+
+
+@kernel
+def find_leaves(nodes: Floats, targets: Floats) -> Ints:
+    """``find_leaf`` for each of ``targets[k]``; returns ``slots[k]``.
+
+    All paths descend together, as they rise in ``set_leaves``.
     """
     n_leaves = nodes.shape[0] // 2
     left_over = targets.copy()

@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aerl_trainer.learning.replay.rank_order import BLOCK, IN_USE, RankOrder
+from aerl_trainer.learning.replay.rank_order import (
+    BLOCK,
+    IN_USE,
+    RankOrder,
+    place_slot,
+    slot_at,
+)
 from dagsched_env.problem.errors import DAGSchedError
 
 
@@ -67,6 +73,15 @@ def test_the_order_does_not_depend_on_the_history() -> None:
     slots = rng.permutation(2000)
     other.set(slots, values[slots])
     assert (one.at(np.arange(2000)) == other.at(np.arange(2000))).all()
+
+
+def test_single_ranks_and_single_writes() -> None:
+    rng = np.random.default_rng(2)
+    order = RankOrder(1500)
+    for slot in range(1500):
+        place_slot(order.arrays, slot, rng.random() + 0.1)
+    ranks = rng.integers(1500, size=200)
+    assert [slot_at(order.arrays, int(r)) for r in ranks] == order.at(ranks).tolist()
 
 
 def test_capacity_must_be_positive() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aerl_trainer.learning.replay.sum_tree import SumTree, set_leaf
+from aerl_trainer.learning.replay.sum_tree import SumTree, find_leaf, set_leaf
 from dagsched_env.problem.errors import DAGSchedError
 
 
@@ -169,7 +169,7 @@ def sum_of_halves(values: np.ndarray) -> float:
     return sum_of_halves(values[:middle]) + sum_of_halves(values[middle:])
 
 
-def test_the_kernel_for_one_leaf_agrees_with_that_for_many() -> None:
+def test_the_kernels_for_one_leaf_agree_with_those_for_many() -> None:
     rng = np.random.default_rng(0)
     one, many = SumTree(100), SumTree(100)
     slots, values = rng.integers(100, size=300), rng.random(300)
@@ -177,3 +177,5 @@ def test_the_kernel_for_one_leaf_agrees_with_that_for_many() -> None:
     for slot, value in zip(slots.tolist(), values.tolist(), strict=True):
         set_leaf(one._nodes, slot, value)
     assert (one._nodes == many._nodes).all()
+    targets = np.linspace(-1.0, many.total + 1.0, 500)
+    assert [find_leaf(one._nodes, t) for t in targets] == many.find(targets).tolist()
