@@ -2,17 +2,19 @@
 
 import argparse
 import csv
+import dataclasses
 import io as text_io
 import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from dagsched_env import explain, io
 from dagsched_env.cli.arguments import Commands, add_command, positive, positive_seconds
-from dagsched_env.cli.machines import add_machines, machine_flags
+from dagsched_env.cli.machines import MachineFlags, add_machines, machine_flags
 from dagsched_env.cli.outputs import JSON, PAGES, TABLES, check_distinct, check_output
 from dagsched_env.history import History, default_path
 from dagsched_env.history.store import COLUMNS
@@ -21,6 +23,7 @@ from dagsched_env.io.atomic import write_text
 from dagsched_env.io.ninja_manifest import MANIFEST
 from dagsched_env.io.ninja_order import in_order
 from dagsched_env.io.source import named
+from dagsched_env.kernels.arrays import Floats
 from dagsched_env.pictures.labels import one_line
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.platforms import Platform
@@ -132,9 +135,10 @@ def _explain(arguments: argparse.Namespace) -> None:
     check_distinct(("--json", arguments.json), ("--html", arguments.html))
     machines = machine_flags(arguments)
     machines.check()
+    run = io.read_run(arguments.run_source)
     found = explain.explain(
-        io.read_run(arguments.run_source),
-        machines if machines.says_machines else None,
+        run,
+        _completed(machines, run) if machines.says_machines else None,
         budget_s=arguments.time_limit,
     )
     print(explain.as_text(found), end="")
@@ -146,10 +150,28 @@ def _explain(arguments: argparse.Namespace) -> None:
         print(f"wrote {explain.save_page(found, arguments.html)}")
 
 
+def _completed(options: MachineFlags, run: Run) -> MachineFlags:
+    """With as many machines as the run had, and 1 Gbit/s, where the options do not say it."""
+    if options.machines is not None:
+        return options
+    given, taken = options.given, dict[str, Any]()
+    if not given.keys() & {"platform", "processors", "nodes", "speeds"}:
+        taken["nodes"] = run.machines.n_processors
+        if CORES in run.machines.capacities and "cores" not in given:
+            taken["cores"] = ",".join(f"{have:g}" for have in run.machines.capacities[CORES])
+    if run.workflow.says_data and not given.keys() & {"bandwidth", "ccr"}:
+        taken["bandwidth"] = "1Gbit/s"
+    if taken:
+        said = " ".join(f"{options.label(name)} {value}" for name, value in taken.items())
+        print(f"dagsched: not given, and taken to be {said}", file=sys.stderr)
+    return dataclasses.replace(options, **taken)
+
+
 def _order(arguments: argparse.Namespace) -> None:
     run = _read(arguments.folder, format=ninja.TOOL)
     cores = arguments.cores or os.cpu_count() or 1
-    instance = Platform([1.0], [[1.0]], capacities={CORES: [cores]}).equip(run.problem)
+    workflow = dataclasses.replace(run.problem, runtimes=_guessed(run, arguments.folder))
+    instance = Platform([1.0], [[1.0]], capacities={CORES: [cores]}).equip(workflow)
     plan = solve(instance, budget_s=arguments.time_limit).schedule
     first = np.lexsort((-instance.rank_u, plan.start)).tolist()  # of equal starts the more urgent
     place = {instance.task_names[t]: float(i) for i, t in enumerate(first)}
@@ -158,6 +180,25 @@ def _order(arguments: argparse.Namespace) -> None:
         text = in_order(Path(arguments.folder), place)
     write_text(manifest, text)
     print(f"wrote {manifest}: {plan.makespan:.4g} s for all on {cores} cores, if ninja follows")
+
+
+def _guessed(run: Run, folder: str) -> Floats:
+    """``[n]`` the measured times; of what was never run, the median of its kind, else of all."""
+    times = run.workflow.runtimes.copy()
+    known = ~np.isnan(times)
+    if not known.any():
+        raise DAGSchedError(f"{folder}: nothing was measured: run ninja once")
+    kinds = np.array(run.kinds)
+    for t in np.flatnonzero(~known):
+        alike = known & (kinds == kinds[t])
+        times[t] = np.median(run.workflow.runtimes[alike if alike.any() else known])
+    if not known.all():
+        print(
+            f"dagsched: {folder}: {np.count_nonzero(~known)} commands have not run yet, and are "
+            "taken to need as long as others of their rule",
+            file=sys.stderr,
+        )
+    return times
 
 
 def _history(arguments: argparse.Namespace) -> None:

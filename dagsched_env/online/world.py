@@ -112,7 +112,8 @@ class World:
 
     @cached_property
     def alone(self) -> Floats:
-        """``[u]`` no graph takes less from its arrival on, with all machines for itself (time)."""
+        """``[u]`` with all machines for itself and the expected durations, no graph takes less from
+        its arrival on (time)."""
         if self.n_graphs == 1:
             return np.array([self.instance.lower_bound])
         g = self.instance.arrays

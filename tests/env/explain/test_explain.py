@@ -160,6 +160,34 @@ def test_the_commands_read_explain_and_remember(tmp_path, capsys):
     assert "nothing is known of 'make:x'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("options", "taken"),
+    [
+        (["--cores", "4"], "--nodes 1 --bandwidth 1Gbit/s"),
+        (["--bandwidth", "1GB/s"], "--nodes 1 --cores 2"),
+        (["--nodes", "2", "--cores", "2"], "--bandwidth 1Gbit/s"),
+    ],
+)
+def test_other_machines_are_those_of_the_run_but_for_what_is_said(options, taken, tmp_path, capsys):
+    workflow = Workflow(
+        ("a", "b"),
+        np.array([2.0, 3.0]),
+        ((0, 1),),
+        np.array([1e6]),
+        says_data=True,
+        says_units=True,
+        demands=np.ones((2, 1)),
+        resource_names=("cores",),
+    )
+    node = Platform([1.0], 125e6, capacities={"cores": [2]})
+    run = Run("make", workflow, np.array([0.0, 2.0]), np.array([2.0, 5.0]), np.zeros(2, int), node)
+    io.save_run(run, tmp_path / "x.run.json")
+    assert main(["explain", str(tmp_path / "x.run.json"), "--time-limit", "0.2", *options]) == 0
+    output = capsys.readouterr()
+    assert output.err == f"dagsched: not given, and taken to be {taken}\n"
+    assert "planned      5 s" in output.out
+
+
 def test_a_problem_without_times_of_start_is_refused(capsys):
     assert main(["explain", "montage"]) == 2
     assert "no measured run" in capsys.readouterr().err

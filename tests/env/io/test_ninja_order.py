@@ -60,6 +60,18 @@ def test_the_second_build_starts_with_what_takes_longest(tmp_path, capsys):
     assert first_started(tmp_path) == "slow.o"
 
 
+def test_commands_that_have_not_run_yet_have_a_place(tmp_path, capsys):
+    (tmp_path / "build.ninja").write_text(FLAT)
+    assert main(["order", str(tmp_path)]) == 2  # nothing was built
+    capsys.readouterr()
+    ninja(tmp_path, "-j2")
+    more = FLAT.replace("cc a.o b.o $", "cc a.o b.o new.o $") + "build new.o: cc\n"
+    (tmp_path / "build.ninja").write_text(more)
+    assert main(["order", str(tmp_path), "--cores", "2", "--time-limit", "0.2"]) == 0
+    assert "1 commands have not run yet" in capsys.readouterr().err
+    assert sorted((tmp_path / "build.ninja").read_text().splitlines()) == sorted(more.splitlines())
+
+
 @given(st.lists(st.integers(0, 9), min_size=5, max_size=5))
 def test_statements_move_only_beside_each_other(tmp_path_factory, times):
     folder = tmp_path_factory.getbasetemp() / "moves"
