@@ -235,6 +235,7 @@ jobs = [
 graph = JobGraph(jobs)
 instance = graph.instance(io.MachineOptions(nodes=1, cores=4))
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # it is ignored below nohup
 print("ready", flush=True)
 execute(graph, instance, Fifo())
 """
