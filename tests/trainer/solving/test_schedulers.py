@@ -51,9 +51,7 @@ def test_checkpoints_without_a_policy_are_named(tmp_path: Path) -> None:
         DAGSchedError, match=r"old: not the checkpoint of a run: tensor .* of 'policy'"
     ):
         from_checkpoint(tmp_path / "old", 1, 0)
-    with pytest.raises(
-        DAGSchedError, match=r"neither a run of aerl train nor a checkpoint: it has no state\.json"
-    ):
+    with pytest.raises(DAGSchedError, match=r"neither a run of aerl train nor a checkpoint"):
         from_checkpoint(tmp_path, 1, 0)
     with pytest.raises(DAGSchedError, match=r"no run, file or shipped policy '.*none'"):
         from_checkpoint(tmp_path / "none", 1, 0)
