@@ -205,7 +205,7 @@ def test_ctrl_c_keeps_what_was_measured():
 
     def interrupt(done: int, _: int) -> None:
         if done == 2:
-            signal.raise_signal(signal.SIGINT)
+            raise KeyboardInterrupt
 
     with pytest.raises(ExecutionInterrupted) as caught:
         execute(graph, instance, Fifo(), progress=interrupt)
