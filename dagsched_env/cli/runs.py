@@ -154,7 +154,8 @@ def _completed(options: MachineFlags, run: Run) -> MachineFlags:
     """With as many machines as the run had, and 1 Gbit/s, where the options do not say it."""
     if options.machines is not None:
         return options
-    given, taken = options.given, dict[str, Any]()
+    given = options.given
+    taken: dict[str, Any] = {}
     if not given.keys() & {"platform", "processors", "nodes", "speeds"}:
         taken["nodes"] = run.machines.n_processors
         if CORES in run.machines.capacities and "cores" not in given:

@@ -250,6 +250,7 @@ class _Engine:
         return max(0.0, min(self._deadline.values()) - time.monotonic())
 
     def _results(self) -> dict[str, Any]:
+        """Those that no other job uses; one that cannot be read is a failure of its job."""
         used, results = {u for u, _ in self._graph.edges}, {}
         for t, done in self._done.items():
             name = self._graph.jobs[t].name

@@ -61,7 +61,6 @@ def save_page(
 
     Raises:
         DAGSchedError: as of ``gantt_page``.
-        InvalidScheduleError: a schedule is not one of this instance.
         OSError: the file cannot be written.
     """
     write_text(path, gantt_page(schedule, instance))

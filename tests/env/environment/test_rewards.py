@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -96,6 +97,24 @@ def test_heft_without_insertion_is_the_baseline_without_insertion(gap_instance: 
         )
         env.reset()
         assert env.step(0)[1] == makespan
+
+
+def test_a_reward_that_returns_nothing_is_an_error() -> None:
+    def forgets(transition: Transition) -> Any:
+        transition.makespan_after - transition.makespan_before
+
+    one = DAGSchedEnv(reward=forgets)
+    _, info = one.reset(seed=0)
+    action = np.flatnonzero(info["action_mask"])[0]
+    with pytest.raises(TypeError):
+        one.step(action)
+    several = gymnasium.make_vec(
+        "DAGSched-v0", 2, vectorization_mode="vector_entry_point", reward=forgets
+    )
+    several.reset(seed=0)
+    with pytest.raises(TypeError, match="the reward returned None"):
+        several.step(np.array([np.flatnonzero(mask)[0] for mask in several.action_masks()]))
+    several.close()
 
 
 def test_each_step_costs() -> None:

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dagsched_env import io
+from dagsched_env.cli import main
 from dagsched_env.generators import (
     GENERATORS,
     CholeskyGenerator,
@@ -23,6 +25,7 @@ from dagsched_env.generators import (
 )
 from dagsched_env.io import MachineOptions
 from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.platforms import (
     PLATFORMS,
     Clustered,
@@ -33,7 +36,7 @@ from dagsched_env.problem.platforms import (
     Unrelated,
 )
 from dagsched_env.schedulers import heft
-from dagsched_env.sources import plugins, specs
+from dagsched_env.sources import Draw, plugins, specs
 
 OF_FAMILY = {
     "chains": "chains=2..3&length=2",
@@ -250,6 +253,15 @@ def number() -> int:
     return 3
 
 
+def plain() -> Draw:
+    """A family without ``max_tasks``."""
+    return lambda rng: Instance([[float(rng.integers(1, 9))]], [], [])
+
+
+def wrong() -> Draw:
+    return lambda rng: 3  # type: ignore[return-value]
+
+
 def test_families_that_other_packages_declare(monkeypatch: pytest.MonkeyPatch) -> None:
     here = SimpleNamespace(fork=fork, untyped=untyped, number=number)
     monkeypatch.setitem(sys.modules, "families_for_tests", here)
@@ -276,6 +288,20 @@ def test_families_that_other_packages_declare(monkeypatch: pytest.MonkeyPatch) -
     rows = {line.partition(" ")[0]: line.partition(" ")[2] for line in specs.table().splitlines()}
     assert rows["fork"].strip() == "tasks=3"
     assert "cannot be loaded: AttributeError" in rows["gone"]
+
+
+def test_families_of_others_are_drawn_from(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = SimpleNamespace(plain=plain, wrong=wrong)
+    monkeypatch.setitem(sys.modules, "families_for_tests", here)
+    points = [EntryPoint(n, f"families_for_tests:{n}", plugins.FAMILIES) for n in vars(here)]
+    monkeypatch.setattr(plugins, "entry_points", lambda group: points)
+    out = tmp_path / "x.json"
+    assert main(["generate", "plain", "--out", str(out)]) == 0
+    assert io.load(out).n_tasks == 1
+    assert main(["generate", "wrong", "--out", str(out)]) == 2
+    assert "what wrong drew is int" in capsys.readouterr().err
 
 
 # -- files ---------------------------------------------------------------------------------------
