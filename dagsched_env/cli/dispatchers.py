@@ -7,19 +7,21 @@ function with ``(instance, file)``.
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from dagsched_env.cli.schedulers import SOLVE
+from dagsched_env.cli.schedulers import NAMES, SOLVE
 from dagsched_env.comparison.compare import Scheduler
 from dagsched_env.comparison.runs import MakeDispatcher
 from dagsched_env.online.dispatchers import Dispatcher, Fifo, ListOrder, Order, PlanOrder
 from dagsched_env.online.judging import Judge
 from dagsched_env.online.replanning import Planner, Replanning, When
 from dagsched_env.online.simulation import simulate
+from dagsched_env.online.situation import Situation
 from dagsched_env.online.world import World
-from dagsched_env.problem.errors import DAGSchedError, MissingExtraError
+from dagsched_env.problem.errors import DAGSchedError, InvalidScheduleError, MissingExtraError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.solver import solve
@@ -106,7 +108,7 @@ def _maker(
         question = f"did you mean {close[0]!r}? " if close else ""
         raise DAGSchedError(f"no dispatcher {name!r}: {question}There are {', '.join(known)}")
     kind = name.partition(":")[0]
-    planner: Planner = partial(_plan, schedulers[scheduler])
+    planner: Planner = partial(_plan, scheduler, schedulers[scheduler])
     if scheduler == SOLVE:
         planner = partial(_solve, time_limit)
     make = partial(Replanning, planner, PLANS[kind], fixed=kind == "times", **_settings(name, kind))
@@ -154,21 +156,45 @@ def _declared(name: str) -> MakeDispatcher | None:
     given = (file,) if colon else ()
 
     def dispatcher(world: World) -> Dispatcher:
-        made: Dispatcher = make(world.instance, *given)
-        return made
+        with _named(name):
+            made: Dispatcher = make(world.instance, *given)
+        return _OfOthers(name, made)
 
     example = World(Instance([[2.0, 3.0], [4.0, 3.0]], [(0, 1)], [5.0]))
-    try:
+    with _named(name):
         simulate(example, dispatcher(example))  # or the first run would be charged
+    return dispatcher
+
+
+class _OfOthers:
+    """A dispatcher of another package, of which an error names it."""
+
+    def __init__(self, name: str, dispatcher: Dispatcher) -> None:
+        self._name, self._dispatcher = name, dispatcher
+
+    def starts(self, situation: Situation) -> Iterator[tuple[int, int]]:
+        with _named(self._name):
+            yield from self._dispatcher.starts(situation)
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    try:
+        yield
     except (DAGSchedError, OSError):
         raise
     except Exception as error:  # whatever the function of somebody else does
         raise plugins.failed(f"the dispatcher {name}", error) from error
-    return dispatcher
 
 
-def _plan(scheduler: Scheduler, left: Instance, previous: Schedule | None) -> Schedule:
-    return scheduler(left)
+def _plan(name: str, scheduler: Scheduler, left: Instance, previous: Schedule | None) -> Schedule:
+    plan = scheduler(left)
+    if name not in NAMES:
+        try:
+            plan.validate(left)
+        except InvalidScheduleError as error:
+            raise DAGSchedError(f"{name} planned what breaks a rule: {error}") from None
+    return plan
 
 
 def _solve(budget_s: float, left: Instance, previous: Schedule | None) -> Schedule:

@@ -149,6 +149,8 @@ def wrong_with(entry: Entry, instance: Instance) -> str | None:
     """What is wrong with an entry of an instance; None: its schedule is what it says."""
     if entry.fingerprint != instance.fingerprint:
         return "the instance has another fingerprint"
+    if entry.machines not in (None, instance.n_processors):
+        return f"the instance has {instance.n_processors} machines, the entry says {entry.machines}"
     try:
         schedule = decode(instance, entry.order, entry.processor)
         schedule.validate(instance)

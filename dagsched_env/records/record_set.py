@@ -45,10 +45,15 @@ def read_folder(folder: str | PathLike[str]) -> list[RecordSet]:
         DAGSchedError: there is no set.
         OSError: a file cannot be read.
     """
+    return [read_set(path) for path in set_files(folder)]
+
+
+def set_files(folder: str | PathLike[str]) -> list[Path]:
+    """The files of a folder, sorted; raises a DAGSchedError if there is none."""
     files = sorted(Path(folder).glob(f"*{SUFFIX}"))
     if not files:
         raise DAGSchedError(f"{folder}: there are no records: name the folder of {SUFFIX} files")
-    return [read_set(path) for path in files]
+    return files
 
 
 def read_set(path: str | PathLike[str]) -> RecordSet:

@@ -4,12 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike
 
+from dagsched_env.problem.errors import FormatError
 from dagsched_env.records.entry import Entry, wrong_with
 from dagsched_env.records.instances import InstanceFinder
-from dagsched_env.records.record_set import RecordSet, read_folder
+from dagsched_env.records.record_set import RecordSet, read_set, set_files
 
 __all__ = ["Verdict", "verify_folder"]
 
+MALFORMED = "the file"
 NOWHERE = "there is no instance of this name that can be read"
 
 
@@ -33,13 +35,19 @@ def verify_folder(
         folder: of the records.
         instances: a folder with the files of sets that are no suites of the package.
 
+    A file that is no set counts as one with a wrong entry, ``MALFORMED``.
+
     Raises:
-        FormatError: a file is no set; the message names it and the place.
         DAGSchedError: there is no set, or no folder of instances.
         OSError: a file cannot be read.
     """
     finder = InstanceFinder(instances)
-    for records in read_folder(folder):
+    for path in set_files(folder):
+        try:
+            records = read_set(path)
+        except FormatError as error:
+            yield Verdict(RecordSet(path.stem, "", {}), True, {MALFORMED: str(error)})
+            continue
         checked = finder.knows(records.name)
         entries = records.entries.values() if checked else ()
         found = ((entry.name, _wrong_with(entry, records.name, finder)) for entry in entries)

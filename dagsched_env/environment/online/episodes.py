@@ -162,7 +162,7 @@ class Episodes:
         # Neither the list nor what it holds can be copied: arrays in it have to be read-only.
         state = self.__dict__ | {"_known": {}}
         if self._episodes is not None:
-            state["_episodes"] = [EpisodeArrays(*e).shown.copy() for *_, e in self._episodes]
+            state["_episodes"] = [_changed(EpisodeArrays(*e)) for *_, e in self._episodes]
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -171,9 +171,9 @@ class Episodes:
             return
         runs = [run for run in self.simulations if run is not None]
         entries = []
-        for run, shown in zip(self.simulations, self._episodes, strict=True):
+        for run, changed in zip(self.simulations, self._episodes, strict=True):
             own = run or runs[0]
-            entries.append((*own.arrays, self._episode(own.world)._replace(shown=shown)))
+            entries.append((*own.arrays, self._episode(own.world)._replace(**changed)))
         self._episodes = List(entries)
 
     def clone(self) -> "Episodes":
@@ -187,7 +187,7 @@ class Episodes:
             for run, (*_, episode) in zip(twin.simulations, self._episodes, strict=True):
                 assert run is not None
                 own = EpisodeArrays(*episode)
-                entries.append((*run.arrays, own._replace(shown=own.shown.copy())))
+                entries.append((*run.arrays, own._replace(**_changed(own))))
             twin._episodes = List(entries)
         return twin
 
@@ -206,6 +206,7 @@ class Episodes:
             rate=np.array(rate),
             since=np.array(since),
             shown=np.zeros(1, dtype=np.int64),
+            charged=np.zeros(1),
             until=np.zeros(world.instance.n_tasks),
         )
 
@@ -245,8 +246,14 @@ class Episodes:
             since=nothing,
             scale=np.array([scale]),
             shown=np.zeros(0, dtype=np.int64),
+            charged=nothing,
             until=nothing,
         )
+
+
+def _changed(episode: EpisodeArrays) -> dict[str, npt.NDArray[Any]]:
+    """Copies of what steps change."""
+    return {"shown": episode.shown.copy(), "charged": episode.charged.copy()}
 
 
 def _dict_space(sizes: dict[str, int]) -> "spaces.Dict[npt.NDArray[Any]]":

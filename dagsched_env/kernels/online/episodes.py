@@ -90,9 +90,10 @@ def _step(
     if action == BEGIN:
         begin(g, s)
         open_world(g, s, w)
-        settle(g, s, w)
+        settle(g, s, w)  # a later arrival moves the clock: the first step is charged for it
+        e.charged[0] = 0.0
         return 0.0
-    before = s.clock[NOW]
+    before = e.charged[0]
     if action < layout.max_tasks * layout.max_processors:
         task = action // layout.max_processors
         start(g, s, task, action % layout.max_processors)
@@ -100,6 +101,7 @@ def _step(
     else:
         advance(g, s, w)
     settle(g, s, w)
+    e.charged[0] = s.clock[NOW]
     if e.charge[0] == MAKESPAN:
         return s.clock[NOW] - before  # type: ignore[no-any-return]
     return _charged(s, w, e, before) if e.charge[0] == RATES else 0.0

@@ -66,6 +66,7 @@ class EpisodeArrays(NamedTuple):
     since: Floats  # [u] from when on a graph costs its rate
     scale: Floats  # [1] unit of all times, > 0
     shown: Ints  # [1] graphs that are in the observation
+    charged: Floats  # [1] until when the time has been charged
     until: Floats  # [n] work space
 
 

@@ -1,17 +1,20 @@
 """``dagsched simulate``."""
 
 import csv
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from dagsched_env.cli import main
+from dagsched_env.cli import dispatchers, main
 from dagsched_env.cli.dispatchers import DEFAULT, choose_dispatchers
 from dagsched_env.io import save_run
-from dagsched_env.online import Lognormal, Worlds, simulate, specs
+from dagsched_env.online import Fifo, Lognormal, Worlds, simulate, specs
+from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.platforms import Platform
 from dagsched_env.problem.run import Run
+from dagsched_env.problem.schedule import Schedule
 from dagsched_env.problem.workflow import Workflow
 from dagsched_env.schedulers import heft
 
@@ -105,6 +108,33 @@ def test_noise_of_a_measured_run(tmp_path, capsys):
     assert factors.std() == pytest.approx(measured.std(), rel=0.1)
     assert main(["simulate", FAMILY, "--noise", f"runs?file={file}", "--draws", "1"]) == 0
     assert "replan:solve" in capsys.readouterr().out
+
+
+def test_what_others_plan_is_checked():
+    """One's own scheduler that forgets what arrives from other machines."""
+
+    def careless(instance):
+        good = heft(instance)
+        return Schedule(good.processor, np.zeros(instance.n_tasks), instance.comp.min(axis=1))
+
+    worlds = Worlds(FAMILY)
+    make = choose_dispatchers(["plan:mine:careless"], {"mine:careless": careless}, 0.1)
+    world = worlds(np.random.default_rng(0))
+    with pytest.raises(DAGSchedError, match="mine:careless planned what breaks a rule"):
+        simulate(world, make["plan:mine:careless"](world))
+
+
+def test_mistakes_of_others_after_the_first_run_name_their_dispatcher(monkeypatch, capsys):
+    class Late(Fifo):
+        def starts(self, situation):
+            yield from super().starts(situation)
+            if situation.instance.n_tasks > 10:
+                raise ZeroDivisionError("by nothing")
+
+    point = SimpleNamespace(name="late", value="others:Late", load=lambda: lambda instance: Late())
+    monkeypatch.setattr(dispatchers, "entry_points", lambda group: [point])
+    assert main(["simulate", FAMILY, "--draws", "1", "--dispatchers", "late"]) == 2
+    assert "the dispatcher late raised ZeroDivisionError: by nothing" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from dagsched_env.online import (
     OneLost,
     Poisson,
     RandomOutages,
+    Recorded,
     Stragglers,
     simulate,
 )
@@ -91,6 +92,22 @@ def test_the_return_is_minus_the_objective(objective, seed, outages):
     total, info = played(env, np.random.default_rng(seed), seed=seed)
     scale = 1.0 if objective == "slowdown" else env.simulation.world.alone[0]
     assert total == pytest.approx(-info[objective] / scale, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_the_return_counts_the_time_before_the_first_arrival(objective):
+    spec = "family:fft?points=4&processors=3"
+    env = make(instances=spec, arrivals=Recorded([40.0, 55.0]), slack=1.5, objective=objective)
+    env.reset(seed=1)
+    twin = pickle.loads(pickle.dumps(env))
+    copied = env.clone()
+    scale = 1.0 if objective == "slowdown" else env.simulation.world.alone[0]
+    for one in (env, twin, copied):
+        total, over = 0.0, False
+        while not over:
+            _, reward, over, _, info = one.step(int(np.flatnonzero(one.action_masks())[0]))
+            total += reward
+        assert total == pytest.approx(-info[objective] / scale, rel=1e-9)
 
 
 @given(st.one_of(instances(), sharing_instances()), st.integers(0, 2**32 - 1))

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dagsched_env import Instance, io, records, suites
+from dagsched_env.cli import main
 from dagsched_env.problem.errors import DAGSchedError, FormatError, InvalidScheduleError
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.problem.simulator import State
@@ -236,6 +237,19 @@ def test_every_wrong_entry_is_named(tmp_path: Path) -> None:
     (verdict,) = records.verify_folder(tmp_path)
     assert set(verdict.wrong) == {"Kuan", "nobody"}
     assert verdict.wrong["nobody"] == "there is no instance of this name that can be read"
+
+
+def test_a_file_that_is_no_set_is_wrong_and_the_others_are_checked(tmp_path: Path) -> None:
+    made = paper(tmp_path)
+    wrong = replace(made.entries["Kuan"], machines=99)
+    records.write_set(tmp_path, RecordSet("paper", "a suite", {**made.entries, "Kuan": wrong}))
+    (tmp_path / "broken.json").write_text('{"format": "dagsched-records"}')
+    first, second = records.verify_folder(tmp_path)
+    assert first.records.name == "broken"
+    assert "version" in first.wrong["the file"]
+    assert "machines, the entry says 99" in second.wrong["Kuan"]
+    assert len(second.wrong) == 1
+    assert main(["records", "verify", str(tmp_path)]) == 1
 
 
 def test_instances_of_files_are_told_apart_by_their_folders(tmp_path: Path) -> None:
