@@ -161,6 +161,8 @@ def main():
     parser.add_argument("--seeds", type=int, default=20, help="runs of each kind and n")
     parser.add_argument("--picture", type=Path, default=Path("runs/cliffwalk_per.png"))
     arguments = parser.parse_args()
+    if arguments.largest < 2:
+        parser.error("--largest: give a whole number from 2")
     lengths = range(2, arguments.largest + 1)
     print(
         "  n  memory "

@@ -21,6 +21,9 @@ from dagsched_env.kernels.arrays import Ints
 RATE_WINDOW_S = 10.0
 """Simulations per second and the figures of inference are those of about this long."""
 
+FIRST_S = 1.0
+"""The first of them come after this long."""
+
 ONE_IN = 50
 """Of so many trees along principal variations one is recorded: a second sees hundreds."""
 
@@ -62,6 +65,7 @@ class RunObserver:
         self._schedules = 0
         self._mark: tuple[float, int, PoolStats] = (self._started, 0, stats())
         self._by_actor: Ints = np.zeros(config.run.actors, dtype=np.int64)
+        self._latest: tuple[int, _Counters] | None = None
         self._cluster_due = self._started
 
     @property
@@ -82,7 +86,6 @@ class RunObserver:
         """
         self._earlier_s = time_s
         if counters is not None:
-            self._mark = (self._started, counters.simulations, self._mark[2])
             self._show(jobs=counters.finished)
         self._show(step=step, level=level)
 
@@ -134,10 +137,21 @@ class RunObserver:
         now = time.monotonic()
         if not self._config.variations or report.job_id % ONE_IN == 0:
             self._record("search", step=step, **dataclasses.asdict(report))
-        if now - self._mark[0] >= RATE_WINDOW_S or self._status.simulations_per_s is None:
+        if self._latest is None:  # what went before is the start of the processes
+            self._mark = (now, counters.simulations, self._stats())
+            self._by_actor = counters.by_actor.copy()
+        elif now - self._mark[0] >= (RATE_WINDOW_S if self._status.simulations_per_s else FIRST_S):
             self._measure(now, step, counters)
+        self._latest = (step, counters)
         self._show(jobs=counters.finished)
         self._look_at_cluster(step)
+
+    def ended(self) -> None:
+        """There will be no more trees: the rates since the last record."""
+        if self._latest is not None:
+            step, counters = self._latest
+            if counters.simulations > self._mark[1]:
+                self._measure(time.monotonic(), step, counters)
 
     def validated(self, report: EvalReport, promoted: bool, level: int) -> None:
         """One validation.

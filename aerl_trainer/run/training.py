@@ -227,6 +227,7 @@ class _Run:
                 self._validate(at_end=True)  # the last steps are the smallest, and the best
         if self._thread is not None:
             self._thread.stop()  # the job in its hands belongs to this run
+        self.observer.ended()
 
     def save(self, name: str) -> None:
         """Write the checkpoint ``name``; see ``Generations``."""

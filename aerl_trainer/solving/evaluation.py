@@ -151,7 +151,8 @@ def contestants(
     """
 
     def solved(instance: Instance, checkpoint: Policy | None) -> Schedule:
-        return solve(instance, budget_s=budget_s, checkpoint=checkpoint, seed=seed).schedule
+        result = solve(instance, budget_s=budget_s, checkpoint=checkpoint, seed=seed)
+        return result.uninterrupted().schedule
 
     search = partial(_search, simulations=simulations, seed=seed)
     if not isinstance(policy, Policy):
@@ -184,7 +185,8 @@ def example_of(instance: Instance, policy: Trained, *, simulations: int, seed: i
     """
     if not isinstance(policy, Policy):
         return _best_of_samples(policy, seed)(instance)
-    return solve(instance, simulations=simulations, checkpoint=policy, seed=seed).schedule
+    result = solve(instance, simulations=simulations, checkpoint=policy, seed=seed)
+    return result.uninterrupted().schedule
 
 
 def _shown(rivals: Mapping[str, object]) -> str:
@@ -210,6 +212,7 @@ def _best_of_samples(policy: FastPolicy | AttentionScheduler, seed: int) -> _Sch
 def _search(
     instance: Instance, *, checkpoint: Policy | None, simulations: int, seed: int
 ) -> Schedule:
-    return solve(
+    result = solve(
         instance, simulations=simulations, checkpoint=checkpoint, anneal=False, seed=seed
-    ).schedule
+    )
+    return result.uninterrupted().schedule

@@ -199,10 +199,11 @@ def _plan(name: str, scheduler: Scheduler, left: Instance, previous: Schedule | 
 
 def _solve(budget_s: float, left: Instance, previous: Schedule | None) -> Schedule:
     """What the plan so far comes to is where the search begins."""
-    return solve(left, budget_s=budget_s, start=previous).schedule
+    return solve(left, budget_s=budget_s, start=previous).uninterrupted().schedule
 
 
 def _clairvoyant(time_limit: float, world: World) -> Dispatcher:
     """It plans once, for as long as plans that are made anew after each task take in all."""
     known = world.clairvoyant()
-    return PlanOrder(known, solve(known, budget_s=time_limit * known.n_tasks).schedule)
+    plan = solve(known, budget_s=time_limit * known.n_tasks).uninterrupted().schedule
+    return PlanOrder(known, plan)

@@ -173,7 +173,7 @@ def _order(arguments: argparse.Namespace) -> None:
     cores = arguments.cores or os.cpu_count() or 1
     workflow = dataclasses.replace(run.problem, runtimes=_guessed(run, arguments.folder))
     instance = Platform([1.0], [[1.0]], capacities={CORES: [cores]}).equip(workflow)
-    plan = solve(instance, budget_s=arguments.time_limit).schedule
+    plan = solve(instance, budget_s=arguments.time_limit).uninterrupted().schedule
     first = np.lexsort((-instance.rank_u, plan.start)).tolist()  # of equal starts the more urgent
     place = {instance.task_names[t]: float(i) for i, t in enumerate(first)}
     manifest = Path(arguments.folder) / MANIFEST

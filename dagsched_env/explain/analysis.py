@@ -85,11 +85,12 @@ def explain(
 
     Raises:
         DAGSchedError: no task ran, or one used more than any machine has.
+        KeyboardInterrupt: Ctrl-C.
     """
     ran = run.executed()
     measured = ran.instance()
     instance = measured if machines is None else machines.equip(ran.problem)
-    planned = solve(instance, budget_s=OF_PLAN * budget_s, seed=seed)
+    planned = solve(instance, budget_s=OF_PLAN * budget_s, seed=seed).uninterrupted()
     chains = longest_chains(measured, ran.workflow.runtimes, CHAINS)
     halved = int(np.argmax(ran.workflow.runtimes))
     others = list(alternatives(instance, halved))
@@ -97,7 +98,7 @@ def explain(
     what_if = [WhatIf("as it is, in the planned order", planned.makespan, planned.lower_bound)]
     for title, other in others:
         start = replayed(planned.schedule, instance, other)
-        found = solve(other, budget_s=each, seed=seed, start=start)
+        found = solve(other, budget_s=each, seed=seed, start=start).uninterrupted()
         what_if.append(WhatIf(title, found.makespan, found.lower_bound))
     return Explanation(
         run=ran,

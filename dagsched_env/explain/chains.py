@@ -33,7 +33,8 @@ def measured_chain(run: Run, instance: Instance) -> list[Step]:
     """The chain that ends with the last task of a run, followed backwards.
 
     A task waited for the last of those that finished before it started: that which it needs data
-    of, or which ran on its machine. Of equal ones, data counts.
+    of, or without whose end it had no room on its machine: with it, the tasks there would have
+    exceeded a resource, or have been more than ever ran there at once. Of equal ones, data counts.
 
     Args:
         run: all its tasks ran.
@@ -44,24 +45,50 @@ def measured_chain(run: Run, instance: Instance) -> list[Step]:
     """
     g, start, finish = instance.arrays, run.start, run.finish
     slack = 1e-9 * run.makespan
+    most = _most_at_once(run)
     t = int(np.argmax(finish))
     chain, seen = list[Step](), {t}
     while True:
         data = g.pred_task[g.pred_ptr[t] : g.pred_ptr[t + 1]]
         data = data[finish[data] <= start[t] + slack]
-        beside = np.flatnonzero((run.machine == run.machine[t]) & (finish <= start[t] + slack))
-        before, reason = -1, "nothing"
-        for candidates, why in ((data, "data"), (beside, "machine")):
-            left = [u for u in candidates.tolist() if u not in seen]
-            last = max(left, key=lambda u: finish[u], default=-1)
-            if last >= 0 and (before < 0 or finish[last] > finish[before] + slack):
-                before, reason = last, why
-        ended = finish[before] if before >= 0 else 0.0
+        left = [u for u in data.tolist() if u not in seen]
+        before = max(left, key=lambda u: finish[u], default=-1)
+        reason = "data" if left else "nothing"
+        ended = finish[before] if left else -np.inf
+        beside = (run.machine == run.machine[t]) & (finish <= start[t] + slack)
+        beside &= finish > ended + slack
+        for u in sorted(np.flatnonzero(beside).tolist(), key=lambda u: -finish[u]):
+            if u not in seen and _held_up(t, u, run, instance, most):
+                before, reason, ended = u, "machine", finish[u]
+                break
+        ended = max(ended, 0.0)
         chain.append(Step(t, reason, float(max(0.0, start[t] - ended))))  # type: ignore[arg-type]
         if before < 0:
             return chain[::-1]
         t = before
         seen.add(t)
+
+
+def _most_at_once(run: Run) -> Ints:
+    """``[machines]`` tasks that ran there at once, at most."""
+    most = np.zeros(len(run.machines.speeds), dtype=np.int64)
+    for q in range(len(most)):
+        own = run.machine == q
+        times = np.concatenate([run.finish[own], run.start[own]])  # of equal times, ends come first
+        steps = np.repeat([-1, 1], np.count_nonzero(own))
+        running = np.cumsum(steps[np.argsort(times, kind="stable")])
+        most[q] = running.max(initial=0)
+    return most
+
+
+def _held_up(t: int, u: int, run: Run, instance: Instance, most: Ints) -> bool:
+    """Whether a task had no room on the machine of u until u ended."""
+    at, machine = run.finish[u], run.machine[u]
+    there = (run.machine == machine) & (run.start < at) & (run.finish >= at)
+    there[t] = True
+    used = instance.demands[there].sum(axis=0)
+    exceeds = (used > instance.capacities[machine]).any() if instance.n_resources else False
+    return bool(exceeds or np.count_nonzero(there) > most[machine])
 
 
 def longest_chains(instance: Instance, seconds: Floats, most: int) -> list[Chain]:

@@ -4,7 +4,7 @@ An object with ``"format": "dagsched-run"``, ``version`` 1, the ``tool``, a ``na
 ``machines`` (a machine file), ``tasks``, and ``edges`` ``[from, to, bytes]`` by the position of
 their tasks. A task has a ``name`` and ``seconds``, and as far as they are known its ``kind``,
 ``machine``, ``start`` and ``finish`` (seconds since the run began; none = not in this run), what it
-``uses`` by resource, and ``input_bytes``.
+``uses`` by resource, and ``input_bytes``. ``notes`` say what is meant by a resource, by its name.
 """
 
 import json
@@ -57,6 +57,7 @@ def parse(record: Any) -> Run:
             [[_uses(task, i).get(r, np.nan) for r in resources] for i, task in enumerate(tasks)]
         ).reshape(len(tasks), len(resources)),
         resource_names=resources,
+        resource_notes=_notes(record, resources),
     )
     return Run(
         get_text(record, "tool", "the run"),
@@ -78,7 +79,8 @@ def dump(run: Run) -> str:
         "version": VERSION,
         "tool": run.tool,
         "name": workflow.name,
-        "remarks": list(run.remarks),
+        "remarks": [*workflow.assumptions, *run.remarks],
+        **({"notes": notes} if (notes := _notes_of(workflow)) else {}),
         "machines": machines_record(run.machines),
         "says_data": workflow.says_data,
         "tasks": [_task(run, t, kinds) for t in range(len(workflow.tasks))],
@@ -88,6 +90,19 @@ def dump(run: Run) -> str:
         ],
     }
     return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def _notes_of(workflow: Workflow) -> dict[str, str]:
+    found = {name: workflow.note(name) for name in workflow.resource_names}
+    return {name: note for name, note in found.items() if note}
+
+
+def _notes(record: dict[str, Any], resources: tuple[str, ...]) -> tuple[str, ...] | None:
+    notes = record_of(record.get("notes", {}), "notes")
+    if not notes:
+        return None
+    known = {name: get_text(notes, name, "notes") for name in notes}
+    return tuple(known.get(name, "") for name in resources)
 
 
 def _task(run: Run, t: int, kinds: tuple[str, ...]) -> dict[str, Any]:

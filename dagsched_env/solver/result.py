@@ -55,6 +55,12 @@ class SolveResult:
         """No schedule is shorter, by more than 1e-7 of the makespan: proved."""
         return self.lower_bound >= self.makespan * (1.0 - OPTIMALITY_TOLERANCE)
 
+    def uninterrupted(self) -> "SolveResult":
+        """Itself; raises KeyboardInterrupt where Ctrl-C ended it: for one solve among others."""
+        if self.stopped_by == "interrupt":
+            raise KeyboardInterrupt
+        return self
+
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         entries = {

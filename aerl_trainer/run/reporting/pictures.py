@@ -140,6 +140,7 @@ def _draw_actors(axes: "Axes", rates: Records) -> None:
     if not rates:
         _note(axes, "no tree yet")
         return
+    rates = [{**rates[0], "step": 0}, *rates]  # the first one is the rate until then
     numbers = sorted({actor for r in rates for actor in r["actors"]}, key=int)
     below = np.zeros(len(rates))
     for actor in numbers:

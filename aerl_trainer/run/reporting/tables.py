@@ -13,10 +13,11 @@ HEADINGS = ("scheduler", "vs heft", "vs portfolio", "w/t/l", "ms")
 
 def cells(row: EvaluationRow) -> tuple[str, ...]:
     """The texts under ``HEADINGS``; behind a mean its standard error over the instances."""
+    several = row.wins + row.ties + row.losses > 1  # or nothing is known of the error
     return (
         row.scheduler if row.member is None else f"{row.scheduler}: {row.member}",
-        f"{row.vs_heft:.4f} ±{row.heft_error:.3f}",
-        f"{row.vs_portfolio:.4f} ±{row.portfolio_error:.3f}",
+        f"{row.vs_heft:.4f}" + f" ±{row.heft_error:.3f}" * several,
+        f"{row.vs_portfolio:.4f}" + f" ±{row.portfolio_error:.3f}" * several,
         f"{row.wins}/{row.ties}/{row.losses}",
         f"{row.ms:.3g}",
     )

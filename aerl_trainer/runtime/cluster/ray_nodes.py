@@ -8,6 +8,7 @@ import contextlib
 import logging
 import os
 import shutil
+import socket
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
@@ -22,6 +23,8 @@ SPARE_THREADS = 4
 """Of a node worker, for ``ready`` and ``ping`` while tasks fill the others."""
 OBJECT_STORE_BYTES = 100 * 2**20
 """Of a node of a cluster on this machine: some versions of the weights."""
+ANSWERS_S = 10.0
+"""In which a cluster takes a connection (seconds)."""
 OF_THE_NODE = (SearchPoolError, OSError, MemoryError)
 """Errors of a task for which its node is to blame: another one may do better."""
 FOLDER, OWNER = "aerl-ray-", "owner"
@@ -71,6 +74,8 @@ def connected(address: str) -> Iterator[Any]:
     os.environ.update({**QUIET, **(ON_LOOPBACK if loopback else {})})
     os.environ.update(OF_THIS_PROCESS if nodes else {})
     ray = load_ray()
+    if nodes is None and address != "auto":
+        _require_answer(address)
     with contextlib.ExitStack() as stack:
         cluster = stack.enter_context(_local_cluster(nodes)) if nodes else None
         stack.callback(ray.shutdown)
@@ -85,6 +90,18 @@ def connected(address: str) -> Iterator[Any]:
                 f"no Ray cluster at {address!r}: {error}; start one with  ray start --head"
             ) from None
         yield cluster
+
+
+def _require_answer(address: str) -> None:
+    """Somebody listens there, or Ray would try for minutes, in silence."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), ANSWERS_S).close()
+    except (OSError, ValueError) as error:
+        raise DAGSchedError(
+            f"no Ray cluster at {address!r}: {error}; start one with  ray start --head, and give "
+            "its HOST:PORT"
+        ) from None
 
 
 class RayMembers:

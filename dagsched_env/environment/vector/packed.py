@@ -132,6 +132,14 @@ class PackedInstances:
         """``[R, 3]`` numbers of tasks, processors and edges."""
         return self._packed.sizes
 
+    def __getstate__(self) -> dict[str, Any]:
+        # A copied view would be an array of its own.
+        return {key: value for key, value in self.__dict__.items() if key != "arrays"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.arrays = _read_only(self._packed)
+
     def put(self, row: int, instance: Instance) -> None:
         """Store a problem, which must fit the padding, in a row."""
         if self.instances[row] is instance:

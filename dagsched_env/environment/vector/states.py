@@ -61,6 +61,10 @@ class StateBatch:
         )
         self._placed = np.zeros(size, dtype=np.bool_)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._row_of = {id(instance): row for row, instance in enumerate(self._listed)}
+
     @property
     def legal(self) -> Bools:
         """``[B, N, P]`` where a ready task may run on a processor; the next step changes it."""

@@ -17,6 +17,7 @@ from dagsched_env.problem.run import Run
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.problem.workflow import Workflow
 from dagsched_env.schedulers import heft
+from dagsched_env.solver import SolveResult
 
 FAMILY = "family:fft?points=4&processors=3"
 
@@ -122,6 +123,15 @@ def test_what_others_plan_is_checked():
     world = worlds(np.random.default_rng(0))
     with pytest.raises(DAGSchedError, match="mine:careless planned what breaks a rule"):
         simulate(world, make["plan:mine:careless"](world))
+
+
+@pytest.mark.parametrize("dispatcher", ["plan:solve", "clairvoyant"])
+def test_ctrl_c_ends_a_simulation(dispatcher, monkeypatch):
+    def solve(instance, **_):
+        return SolveResult(heft(instance), 0.0, (), 0.1, "interrupt")
+
+    monkeypatch.setattr(dispatchers, "solve", solve)
+    assert main(["simulate", FAMILY, "--draws", "1", "--dispatchers", dispatcher]) == 130
 
 
 def test_mistakes_of_others_after_the_first_run_name_their_dispatcher(monkeypatch, capsys):

@@ -1,6 +1,8 @@
 """DAGSchedVectorEnv: equal to the single environment step by step; resets, options, errors."""
 
+import copy
 import itertools
+import pickle
 from typing import Any
 
 import gymnasium
@@ -315,6 +317,26 @@ def test_an_episode_that_ends_and_the_next_in_one_step() -> None:
 
 
 # -- observations, rewards, info -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda envs: pickle.loads(pickle.dumps(envs))])
+@pytest.mark.parametrize("problems", ["family:fft?points=4&processors=3", "suite:paper"])
+def test_copies_of_the_environments_go_on_alike(copied: Any, problems: str) -> None:
+    envs = DAGSchedVectorEnv(problems, num_envs=2)
+    observation, info = envs.reset(seed=1)
+    twin, seen = copied(envs), []
+    for each in (envs, twin):
+        steps, now = [], info
+        for _ in range(60):
+            observation, rewards, ended, _, now = each.step(now["action_mask"].argmax(axis=1))
+            for i in np.flatnonzero(ended):
+                now["schedule"][i].validate(each.instances[i])
+            steps.append((observation, rewards.tolist(), ended.tolist()))
+        seen.append(steps)
+    for (one, *rest), (other, *others) in zip(*seen, strict=True):
+        assert_same(one, other)
+        assert rest == others
+    assert sum(sum(ended) for _, _, ended in seen[0]) > 2
 
 
 @pytest.mark.parametrize("observation", OBSERVATIONS)

@@ -23,7 +23,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def late_chain() -> Run:
-    """Two cores; the long chain a → b → c was started last, and the tool is slow by 0.5 s."""
+    """Three cores; the long chain a → b → c was started late, and the tool is slow by 0.5 s."""
     names = ("x", "y", "a", "b", "c")
     start = np.array([0.0, 0.0, 4.5, 7.0, 9.5])
     seconds = np.array([4.0, 3.0, 2.0, 2.0, 2.0])
@@ -46,12 +46,30 @@ def test_the_chain_of_a_run_is_followed_through_machine_and_data():
     run = late_chain()
     steps = measured_chain(run, run.instance())
     assert [(step.task, step.waits_for) for step in steps] == [
-        (0, "nothing"),
+        (1, "nothing"),
         (2, "machine"),
         (3, "data"),
         (4, "data"),
     ]
-    assert [step.gap for step in steps] == [0.0, 0.5, 0.5, 0.5]
+    assert [step.gap for step in steps] == [0.0, 1.5, 0.5, 0.5]
+
+
+def test_a_task_with_room_did_not_wait_for_the_machine():
+    """c ends just before b starts, but there was room for b beside it, as for a beside x."""
+    start, finish = np.array([0.0, 1.0, 10.0, 10.05]), np.array([9.0, 10.0, 10.02, 20.0])
+    workflow = Workflow(
+        ("x", "a", "c", "b"),
+        finish - start,
+        ((1, 3),),
+        np.zeros(1),
+        demands=np.ones((4, 1)),
+        resource_names=("cores",),
+    )
+    node = Platform([1.0], 1e8, capacities={"cores": [64]})
+    run = Run("make", workflow, start, finish, np.zeros(4, dtype=np.int64), node)
+    steps = measured_chain(run, run.instance())
+    assert [(step.task, step.waits_for) for step in steps] == [(1, "nothing"), (3, "data")]
+    assert steps[1].gap == pytest.approx(0.05)
 
 
 @given(instances(), st.integers(1, 4), SEEDS)
@@ -91,7 +109,7 @@ def test_a_plan_stays_valid_on_each_alternative(instance, name):
 def test_the_explanation_of_a_run():
     found = explain.explain(late_chain(), budget_s=0.5)
     assert found.run.makespan == 11.5
-    assert found.overhead == 1.5
+    assert found.overhead == 2.5
     assert found.plan.makespan == 7.0  # the chain and x at once, then y
     assert found.lower_bound <= 7.0
     assert found.idle == pytest.approx([1 - (8 + 3 + 6) / (3 * 11.5)])
@@ -142,10 +160,10 @@ def test_the_commands_read_explain_and_remember(tmp_path, capsys):
     assert main([*argv, "--json", str(json_file), "--html", str(page)]) == 0
     assert source.read_bytes() == out.read_bytes() == before
     text = capsys.readouterr().out
-    assert "measured     11.5 s, of which 1.5 s between tasks" in text
+    assert "measured     11.5 s, of which 2.5 s between tasks" in text
     assert "planned      7 s, 0.609 of measured" in text
     record = json.loads(json_file.read_text())
-    assert [step["task"] for step in record["waited_for"]] == ["x", "a", "b", "c"]
+    assert [step["task"] for step in record["waited_for"]] == ["y", "a", "b", "c"]
     assert record["longest_chains"][0] == {"seconds": 6.0, "slack": 0.0, "tasks": ["a", "b", "c"]}
     assert record["what_if"][0]["planned"] == 7.0
     assert main(["history", "--add", str(source), "--history", str(database)]) == 0

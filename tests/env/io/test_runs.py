@@ -27,6 +27,7 @@ def two_nodes() -> Run:
         says_units=True,
         demands=np.array([[NAN, NAN], [2.0, 1e9], [1.0, NAN], [4.0, 2e9]]),
         resource_names=("cores", "memory"),
+        resource_notes=("threads of the rule", ""),
     )
     return Run(
         "snakemake",
@@ -53,6 +54,7 @@ def test_a_run_is_read_back_exactly(tmp_path):
     for field in ("start", "finish", "machine", "input_bytes"):
         np.testing.assert_array_equal(getattr(again, field), getattr(run, field))
     assert (again.tool, again.remarks) == (run.tool, run.remarks)
+    assert again.workflow.resource_notes == run.workflow.resource_notes
     assert again.instance() == run.instance()
     assert again.schedule() == run.schedule()
 
@@ -60,7 +62,7 @@ def test_a_run_is_read_back_exactly(tmp_path):
 def test_a_run_is_a_problem_on_its_own_machines_or_on_others(tmp_path):
     file = tmp_path / "first.run.json"
     io.save_run(two_nodes(), file)
-    with pytest.warns(AssumptionWarning, match="cores of 1 of 4 tasks"):
+    with pytest.warns(AssumptionWarning, match="but 1 of 4 tasks"):
         own = io.load(file)
     assert "one task was not run again" in own.assumptions
     assert own.processor_names == ("n0", "n1")

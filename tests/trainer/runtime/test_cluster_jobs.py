@@ -1,6 +1,7 @@
 """Jobs and groups that node workers search and grade: as here, checked, bounded."""
 
 import dataclasses
+import socket
 from collections.abc import Iterator
 
 import numpy as np
@@ -20,6 +21,7 @@ from aerl_trainer.policy.fast import FastPolicy
 from aerl_trainer.runtime.cluster import parcels
 from aerl_trainer.runtime.cluster.cluster_jobs import ClusterGradients, ClusterJobs, rooms
 from aerl_trainer.runtime.cluster.fleet import Fleet
+from aerl_trainer.runtime.cluster.ray_nodes import connected
 from aerl_trainer.runtime.errors import FleetError
 from aerl_trainer.runtime.harvest import Harvest, LocalJobs
 from aerl_trainer.runtime.pool import LockstepPool
@@ -27,6 +29,15 @@ from aerl_trainer.tree.records import SearchJob
 from dagsched_env.problem.errors import DAGSchedError
 from helpers.node_sites import ThreadSite
 from helpers.small_runs import eventually, lockstep_config, problem, small_config
+
+
+def test_where_nobody_listens_there_is_no_cluster() -> None:
+    pytest.importorskip("ray")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    for address in (f"127.0.0.1:{port}", f"ray://127.0.0.1:{port}", "127.0.0.1:x"):
+        with pytest.raises(DAGSchedError, match="no Ray cluster at"), connected(address):
+            pass
 
 
 @pytest.fixture

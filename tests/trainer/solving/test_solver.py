@@ -21,7 +21,7 @@ from aerl_trainer.run.reporting import RunDirectory
 from aerl_trainer.run.training import train
 from aerl_trainer.run.validator import greedy_schedule
 from aerl_trainer.runtime.crew import Crew
-from aerl_trainer.solving import joint_search, solver
+from aerl_trainer.solving import evaluation, joint_search, solver
 from aerl_trainer.solving.evaluation import evaluate, examples
 from aerl_trainer.solving.learned import Policy, evaluator_of
 from aerl_trainer.solving.loading import load_policy
@@ -389,6 +389,15 @@ def test_evaluation_table(trained: RunDirectory) -> None:
     searched = next(row for row in rows if row.scheduler == "search_trained")
     assert searched.vs_heft == evaluation.shown_vs_heft.mean()
     assert searched.heft_error == pytest.approx(statistics.stdev(evaluation.shown_vs_heft) / 2)
+
+
+def test_ctrl_c_ends_an_evaluation(trained: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments: Any, **options: Any) -> SolveResult:
+        return dataclasses.replace(solve(*arguments, **options), stopped_by="interrupt")
+
+    monkeypatch.setattr(evaluation, "solve", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        evaluate([problem(12, 3)], load_policy(trained.path), simulations=8, budget_s=0.01)
 
 
 def test_examples_are_the_extremes_of_the_table(trained: RunDirectory) -> None:
