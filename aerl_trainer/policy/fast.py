@@ -15,6 +15,8 @@ from aerl_trainer.policy.rollout import (
     GREEDY,
     grade_variations,
     roll_out_group,
+    temperature_for,
+    write_gaps,
 )
 from aerl_trainer.policy.scoring import begin, score, short_list
 from aerl_trainer.policy.weights import N_WEIGHTS, SCALE, Weights, initial_weights
@@ -27,8 +29,11 @@ from dagsched_env.problem.simulator import State
 
 __all__ = ["VARIETY", "FastPolicy", "RankGroup"]
 
+OTHERS = 1.0
+"""Decisions in which a sample is expected to leave the greedy schedule, / √n: at this temperature
+the best of several samples is best, whatever the policy and the problem."""
 VARIETY = 2.0
-"""Temperature at which the best of several samples of a trained policy is best."""
+"""Temperature, in units of that one, of samples that do not learn."""
 AT_ONCE = 8
 """Most schedules that are sampled between two looks at the clock."""
 
@@ -100,8 +105,9 @@ class FastPolicy:
     ) -> Schedule:
         """The shortest of the greedy schedule and k others.
 
-        Half of these are sampled at temperature ``VARIETY``; the others at temperature 1, each with
-        what the ones before have taught about ranks and costs to go (``policy.learnt``).
+        Half of these are sampled at a temperature at which ``OTHERS`` · √n decisions are expected
+        to be other ones, each with what the ones before have taught about ranks and costs to go
+        (``policy.learnt``); the others at ``VARIETY`` times that temperature.
 
         Args:
             instance: the problem.
@@ -111,7 +117,8 @@ class FastPolicy:
         """
         started = time.perf_counter()
         end = math.inf if budget_s is None else started + budget_s
-        best, varied = self.schedule(instance), self.softened(VARIETY)
+        best, temperature = self._greedy(instance)
+        learning_policy, varied = self.softened(temperature), self.softened(VARIETY * temperature)
         passes_per_s = 1.0 / (time.perf_counter() - started)
         learnt = LearntContext(instance)
         learnt.learn(best)
@@ -121,7 +128,7 @@ class FastPolicy:
             drawn += count
             learning, independent = np.split(rng.random((count, instance.n_tasks)), [count // 2])
             for row in learning:
-                schedule = self._schedule(instance, row, learnt.now())
+                schedule = learning_policy._schedule(instance, row, learnt.now())
                 learnt.learn(schedule)
                 best = min(best, schedule, key=lambda made: made.makespan)
             makespans = varied._roll_out(instance, independent, gradients=False).makespans
@@ -135,6 +142,11 @@ class FastPolicy:
         weights = self.weights.copy()
         weights[SCALE] -= math.log(temperature)
         return FastPolicy(weights)
+
+    def temperature(self, instance: Instance) -> float:
+        """The temperature at which samples are expected to leave the greedy schedule in ``OTHERS``
+        · √n decisions, between 1 / 16 and 16."""
+        return self._greedy(instance)[1]
 
     def sample(
         self, instance: Instance, k: int, rng: np.random.Generator, *, gradients: bool = False
@@ -185,6 +197,15 @@ class FastPolicy:
         self._roll_out(instance, uniforms[np.newaxis], gradients=False, context=context)
         s = self._workspace(instance).state
         return Schedule(s.processor, s.start, s.finish, algorithm="fast_policy")
+
+    def _greedy(self, instance: Instance) -> tuple[Schedule, float]:
+        """The greedy schedule, and the temperature for samples around it."""
+        w, counts = self._workspace(instance), np.empty(instance.n_tasks, dtype=np.int64)
+        gaps = np.empty((instance.n_tasks, w.actions.size))
+        write_gaps(policy_context(instance), w, self.weights, gaps, counts)
+        s = w.state
+        schedule = Schedule(s.processor, s.start, s.finish, algorithm="fast_policy")
+        return schedule, temperature_for(gaps, counts, OTHERS * math.sqrt(instance.n_tasks))
 
     def _roll_out(
         self,

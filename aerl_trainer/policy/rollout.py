@@ -1,5 +1,7 @@
 """Schedules drawn by the fast policy, with the gradient of their log-probability."""
 
+import math
+
 import numpy as np
 
 from aerl_trainer.policy.choosing import draw, most_probable, normalise
@@ -22,6 +24,8 @@ from dagsched_env.kernels.state.transitions import clear, place
 
 GREEDY = -1.0
 """In place of a random number: the most probable pair."""
+HOTTEST = 16.0
+"""Highest temperature of samples."""
 
 
 @borrowing
@@ -208,6 +212,57 @@ def write_variation(
             listed[i, j], probabilities[i, j] = w.actions[j], w.logits[j]
         take(f, w, s, w.tasks[k], w.processors[k])
     return s.totals[MAKESPAN]  # type: ignore[no-any-return]
+
+
+@borrowing
+def write_gaps(
+    f: PolicyContext, w: PolicyWorkspace, weights: Weights, gaps: Floats, counts: Ints
+) -> None:
+    """The greedy schedule, with what the other pairs are short of in each of its states.
+
+    Args:
+        w: scratch; its ``state`` is the schedule.
+        gaps: ``[n, K]`` out: highest logit − logit of each listed pair.
+        counts: ``[n]`` out: pairs in each list.
+    """
+    s = w.state
+    clear(f.c.g, s)
+    begin(f, w, s)
+    while s.counts[N_READY] > 0:
+        count = short_list(f, w, s)
+        score(f, w, s, weights, count)
+        k, i = most_probable(w.logits, count), s.counts[N_PLACED]
+        counts[i] = count
+        for j in range(count):
+            gaps[i, j] = w.logits[k] - w.logits[j]
+        take(f, w, s, w.tasks[k], w.processors[k])
+
+
+@borrowing
+def temperature_for(gaps: Floats, counts: Ints, wanted: float) -> float:
+    """The temperature at which so many pairs in all states are expected to be other ones.
+
+    Args:
+        gaps: ``[n, K]`` of ``write_gaps``.
+        counts: ``[n]`` of it.
+        wanted: other pairs than the most probable one, expected along the schedule.
+
+    Returns:
+        Within a factor of 1.02, in [1 / HOTTEST, HOTTEST].
+    """
+    low, high = 1.0 / HOTTEST, HOTTEST
+    while high > 1.02 * low:
+        middle, others = math.sqrt(low * high), 0.0
+        for i in range(counts.shape[0]):
+            total = 0.0
+            for k in range(counts[i]):
+                total += math.exp(-gaps[i, k] / middle)
+            others += 1.0 - 1.0 / total
+        if others < wanted:
+            low = middle
+        else:
+            high = middle
+    return math.sqrt(low * high)
 
 
 @embedded

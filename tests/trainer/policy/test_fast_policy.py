@@ -15,6 +15,7 @@ from aerl_trainer.policy.choosing import draw, most_probable
 from aerl_trainer.policy.context import PATH, policy_context
 from aerl_trainer.policy.encoding.features import index_of, names_of
 from aerl_trainer.policy.fast import FastPolicy
+from aerl_trainer.policy.rollout import HOTTEST, write_variation
 from aerl_trainer.policy.scoring import begin, follow, score, short_list
 from aerl_trainer.policy.shipped import shipped_policy
 from aerl_trainer.policy.weights import (
@@ -442,6 +443,27 @@ def test_a_softened_policy_divides_its_logits() -> None:
     score(f, w, w.state, policy.softened(2.5).weights, count)
     assert w.logits[:count] == pytest.approx(expected, rel=1e-5)
     assert policy.softened(2.5).schedule(instance).makespan == policy.schedule(instance).makespan
+
+
+@pytest.mark.parametrize("name", ["default", "fft", "many_processors"])
+def test_samples_are_expected_to_leave_the_greedy_schedule_in_root_n_decisions(name: str) -> None:
+    policy = shipped_policy(name)
+    for graph in (problem(20, 3), problem(40, 4), sharing_instance(20, 3, [[6, 3.0], [6, 3.0]])):
+        n = graph.n_tasks
+        softened = policy.softened(policy.temperature(graph))
+        f, w = policy_context(graph), allocate_policy(*graph.shape)
+        listed = np.empty((n, w.actions.size), dtype=np.int64)
+        probabilities, counts = np.empty(listed.shape), np.empty(n, dtype=np.int64)
+        chosen = counts.copy()
+        write_variation(f, w, softened.weights, listed, probabilities, counts, chosen)
+        others = float((1.0 - probabilities[np.arange(n), chosen]).sum())
+        assert others == pytest.approx(np.sqrt(n), rel=0.05)
+
+
+def test_where_there_is_nothing_to_choose_the_temperature_is_the_highest() -> None:
+    chain = Instance([[1.0]] * 3, [(0, 1), (1, 2)], [1.0, 1.0])
+    assert FastPolicy().temperature(chain) == pytest.approx(HOTTEST, rel=0.02)
+    assert FastPolicy().best_of(chain, 4, np.random.default_rng(0)).makespan == 3.0
 
 
 def test_it_depends_on_weights_and_seed_alone() -> None:

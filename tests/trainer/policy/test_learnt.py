@@ -68,7 +68,8 @@ def test_learning_pays() -> None:
     for seed, name in enumerate(names):
         instance = suites.instance("train", name)
         learning = policy.best_of(instance, 32, np.random.default_rng(seed)).makespan
-        sampled = policy.softened(VARIETY).sample(instance, 32, np.random.default_rng(seed))
+        varied = policy.softened(VARIETY * policy.temperature(instance))
+        sampled = varied.sample(instance, 32, np.random.default_rng(seed))
         plain = min(sampled.makespans.min(), policy.schedule(instance).makespan)
         ratios.append(learning / plain)
     assert len(ratios) == 32
