@@ -31,11 +31,11 @@ def verify_folder(
 ) -> Iterator[Verdict]:
     """Check all sets of a folder, one after the other.
 
+    A file that is no set counts as one with a wrong entry, ``MALFORMED``.
+
     Args:
         folder: of the records.
         instances: a folder with the files of sets that are no suites of the package.
-
-    A file that is no set counts as one with a wrong entry, ``MALFORMED``.
 
     Raises:
         DAGSchedError: there is no set, or no folder of instances.

@@ -349,6 +349,14 @@ def test_table() -> None:
     ]
 
 
+def test_of_one_instance_no_error_is_known() -> None:
+    out = io.StringIO()
+    row = EvaluationRow("policy", None, 0.97, 0.0, 0.98, 0.0, 1, 0, 0, 0.1)
+    print_table([row], "one", console=Console(file=out, width=80))
+    assert "0.9700" in out.getvalue()
+    assert "±" not in out.getvalue()
+
+
 def write_run(path: Path, *, validations: int, steps: int) -> None:
     rng = np.random.default_rng(0)
     with MetricsLog(path) as log:
