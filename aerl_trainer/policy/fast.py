@@ -30,8 +30,8 @@ from dagsched_env.problem.simulator import State
 __all__ = ["VARIETY", "FastPolicy", "RankGroup"]
 
 OTHERS = 1.0
-"""Decisions in which a sample is expected to leave the greedy schedule, / √n: with one about the best
-temperature for the best of several samples, by policies and problems in docs/notes/learning.md."""
+"""Decisions in which a sample is expected to leave the greedy schedule, / √n. About the best for
+the best of several samples: see docs/notes/learning.md."""
 VARIETY = 2.0
 """Temperature, in units of that one, of samples that do not learn."""
 AT_ONCE = 8
