@@ -16,7 +16,7 @@ from aerl_trainer.policy.rollout import (
     grade_variations,
     roll_out_group,
     temperature_for,
-    write_gaps,
+    write_variation,
 )
 from aerl_trainer.policy.scoring import begin, score, short_list
 from aerl_trainer.policy.weights import N_WEIGHTS, SCALE, Weights, initial_weights
@@ -200,12 +200,14 @@ class FastPolicy:
 
     def _greedy(self, instance: Instance) -> tuple[Schedule, float]:
         """The greedy schedule, and the temperature for samples around it."""
-        w, counts = self._workspace(instance), np.empty(instance.n_tasks, dtype=np.int64)
-        gaps = np.empty((instance.n_tasks, w.actions.size))
-        write_gaps(policy_context(instance), w, self.weights, gaps, counts)
-        s = w.state
+        n, w = instance.n_tasks, self._workspace(instance)
+        listed = np.empty((n, w.actions.size), dtype=np.int64)
+        probabilities = np.empty(listed.shape)
+        counts, chosen = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+        f, s = policy_context(instance), w.state
+        write_variation(f, w, self.weights, listed, probabilities, counts, chosen)
         schedule = Schedule(s.processor, s.start, s.finish, algorithm="fast_policy")
-        return schedule, temperature_for(gaps, counts, OTHERS * math.sqrt(instance.n_tasks))
+        return schedule, temperature_for(probabilities, counts, chosen, OTHERS * math.sqrt(n))
 
     def _roll_out(
         self,

@@ -26,6 +26,8 @@ GREEDY = -1.0
 """In place of a random number: the most probable pair."""
 HOTTEST = 16.0
 """Highest temperature of samples."""
+SMALLEST = 1e-300
+"""In place of a probability of 0, which has no logarithm."""
 
 
 @borrowing
@@ -215,41 +217,23 @@ def write_variation(
 
 
 @borrowing
-def write_gaps(
-    f: PolicyContext, w: PolicyWorkspace, weights: Weights, gaps: Floats, counts: Ints
-) -> None:
-    """The greedy schedule, with what the other pairs are short of in each of its states.
-
-    Args:
-        w: scratch; its ``state`` is the schedule.
-        gaps: ``[n, K]`` out: highest logit − logit of each listed pair.
-        counts: ``[n]`` out: pairs in each list.
-    """
-    s = w.state
-    clear(f.c.g, s)
-    begin(f, w, s)
-    while s.counts[N_READY] > 0:
-        count = short_list(f, w, s)
-        score(f, w, s, weights, count)
-        k, i = most_probable(w.logits, count), s.counts[N_PLACED]
-        counts[i] = count
-        for j in range(count):
-            gaps[i, j] = w.logits[k] - w.logits[j]
-        take(f, w, s, w.tasks[k], w.processors[k])
-
-
-@borrowing
-def temperature_for(gaps: Floats, counts: Ints, wanted: float) -> float:
+def temperature_for(probabilities: Floats, counts: Ints, chosen: Ints, wanted: float) -> float:
     """The temperature at which so many pairs in all states are expected to be other ones.
 
     Args:
-        gaps: ``[n, K]`` of ``write_gaps``.
-        counts: ``[n]`` of it.
+        probabilities: ``[n, K]`` of ``write_variation``, as are the next two; overwritten.
+        counts: ``[n]``
+        chosen: ``[n]``
         wanted: other pairs than the most probable one, expected along the schedule.
 
     Returns:
         Within a factor of 1.02, in [1 / HOTTEST, HOTTEST].
     """
+    gaps = probabilities  # highest logit - logit
+    for i in range(counts.shape[0]):
+        highest = math.log(probabilities[i, chosen[i]])
+        for k in range(counts[i]):
+            gaps[i, k] = highest - math.log(max(probabilities[i, k], SMALLEST))
     low, high = 1.0 / HOTTEST, HOTTEST
     while high > 1.02 * low:
         middle, others = math.sqrt(low * high), 0.0
