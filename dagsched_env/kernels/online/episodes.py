@@ -70,7 +70,7 @@ def step(
         g, s, w, e = episodes[i]
         costs[i] = _step(g, s, w, e, actions[i], layout)
         if actions[i] == BEGIN:
-            clear(g, layout, floats[i], indices[i], masks[i])
+            clear(g, layout, floats[i], indices[i], masks[i], legal[i])
             e.shown[0] = 0
             show_machines(e, g, layout, floats[i])
         show_graphs(w, e, layout, floats[i], indices[i], masks[i])

@@ -77,10 +77,13 @@ def clear(
     floats: Float32s,
     indices: Ints,
     masks: npt.NDArray[np.int8],
+    legal: Bools,
 ) -> None:
     """Nothing has arrived; the processors are there."""
     for k in range(floats.shape[0]):
         floats[k] = 0.0
+    for k in range(legal.shape[0]):
+        legal[k] = False
     for k in range(indices.shape[0]):
         indices[k] = 0
     for k in range(masks.shape[0]):
@@ -150,7 +153,11 @@ def describe(
     floats: Float32s,
     legal: Bools,
 ) -> None:
-    """Features that change, and what is legal."""
+    """Features that change, and what is legal.
+
+    The last call, or ``clear``, wrote the row: of tasks whose status it shows, and that neither are
+    ready nor run, only what the whole graph shares has changed since.
+    """
     p = g.comp.shape[1]
     size, width = layout.max_tasks, layout.max_processors
     tasks = floats[layout.tasks : layout.tasks + OF_TASK * size].reshape(OF_TASK, size)
@@ -161,34 +168,23 @@ def describe(
         OF_PAIR, size, width
     )
     now, scale = s.clock[NOW], e.scale[0]
-    for k in range(legal.shape[0]):
-        legal[k] = False
     for u in range(w.passed[GRAPHS]):
         left = 0.0
         for t in range(w.first[u], w.first[u + 1]):
-            left += g.mean_comp[t] if s.status[t] != FINISHED else 0.0
+            status = s.status[t]
+            left += g.mean_comp[t] if status != FINISHED else 0.0
+            if status in (READY, RUNNING) or tasks[STATUS + status - WAITING, t] == 0.0:
+                _describe_task(s, scale, limit, t, p, tasks, pairs, legal)
         urgency = 0.0
         if w.deadline[u] < np.inf:
             urgency = left / p / max(w.deadline[u] - now, 1e-9 * scale)
+        shared = min(left / p / scale, limit)
+        age = min((now - w.arrival[u]) / scale, limit)
+        urgency = min(urgency, 10.0)
         for t in range(w.first[u], w.first[u + 1]):
-            for k in range(STATUS, WAITED):
-                tasks[k, t] = 0.0
-            status = s.status[t]
-            tasks[STATUS + status - WAITING, t] = 1.0
-            tasks[WAITED, t] = tasks[LEFT, t] = tasks[LATE, t] = 0.0
-            if status == READY:
-                tasks[WAITED, t] = min((now - s.since[t]) / scale, limit)
-            elif status == RUNNING:
-                tasks[LEFT, t] = min(max(s.finish[t] - now, 0.0) / scale, limit)
-                tasks[LATE, t] = min(max(now - s.finish[t], 0.0) / scale, limit)
-            tasks[GRAPH_LEFT, t] = min(left / p / scale, limit)
-            tasks[GRAPH_AGE, t] = min((now - w.arrival[u]) / scale, limit)
-            tasks[URGENCY, t] = min(urgency, 10.0)
-            for q in range(p):
-                pairs[PLACED, t, q] = 0.0
-                pairs[INPUTS, t, q] = pairs[EFT, t, q] = pairs[STARTABLE, t, q] = 0.0
-            if s.machine[t] >= 0:
-                pairs[PLACED, t, s.machine[t]] = 1.0
+            tasks[GRAPH_LEFT, t] = shared
+            tasks[GRAPH_AGE, t] = age
+            tasks[URGENCY, t] = urgency
     _describe_machines(g, s, e, limit, layout, machines, floats)
     found = False
     for i in range(s.counts[N_READY]):
@@ -203,8 +199,37 @@ def describe(
             if can_start(g, s, t, q):
                 pairs[STARTABLE, t, q] = 1.0
                 legal[t * width + q] = found = True
-    if found:
-        legal[size * width] = next_event(g, s, w) < np.inf
+    legal[size * width] = found and next_event(g, s, w) < np.inf
+
+
+@embedded
+def _describe_task(
+    s: SituationArrays,
+    scale: float,
+    limit: float,
+    t: int,
+    p: int,
+    tasks: Float32s,
+    pairs: Float32s,
+    legal: Bools,
+) -> None:
+    """What one task has for itself; pairs as of a task that is not ready."""
+    now, status = s.clock[NOW], s.status[t]
+    for k in range(STATUS, WAITED):
+        tasks[k, t] = 0.0
+    tasks[STATUS + status - WAITING, t] = 1.0
+    tasks[WAITED, t] = tasks[LEFT, t] = tasks[LATE, t] = 0.0
+    if status == READY:
+        tasks[WAITED, t] = min((now - s.since[t]) / scale, limit)
+    elif status == RUNNING:
+        tasks[LEFT, t] = min(max(s.finish[t] - now, 0.0) / scale, limit)
+        tasks[LATE, t] = min(max(now - s.finish[t], 0.0) / scale, limit)
+    for q in range(p):
+        pairs[PLACED, t, q] = 0.0
+        pairs[INPUTS, t, q] = pairs[EFT, t, q] = pairs[STARTABLE, t, q] = 0.0
+        legal[t * pairs.shape[2] + q] = False
+    if s.machine[t] >= 0:
+        pairs[PLACED, t, s.machine[t]] = 1.0
 
 
 @embedded

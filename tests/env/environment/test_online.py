@@ -11,10 +11,19 @@ from gymnasium.utils.env_checker import check_env
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dagsched_env.environment.features import LIMIT
 from dagsched_env.environment.online.env import DAGSchedOnlineEnv
 from dagsched_env.environment.online.features import ONLINE_FEATURES
 from dagsched_env.environment.online.vector import DAGSchedOnlineVectorEnv
-from dagsched_env.kernels.online.features import OF_PAIR, OF_PROCESSOR, OF_TASK
+from dagsched_env.kernels.online.features import (
+    OF_PAIR,
+    OF_PROCESSOR,
+    OF_TASK,
+    clear,
+    describe,
+    show_graphs,
+    show_machines,
+)
 from dagsched_env.online import (
     OBJECTIVES,
     Bursts,
@@ -156,6 +165,31 @@ def test_features_mean_what_the_table_says(instance, seed):
         ]
         busy = (max(ends, default=now) - now) / scale
         assert observation["busy"][q] == pytest.approx(busy, rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("arguments", KINDS)
+def test_a_row_that_is_brought_up_to_date_equals_one_that_is_written_anew(arguments):
+    env, rng = make(**arguments), np.random.default_rng(1)
+    episodes, layout = env._episodes, env._episodes._layout
+    for seed in range(3):
+        env.reset(seed=seed)
+        over = False
+        while not over:
+            *_, over, _, _ = env.step(int(rng.choice(np.flatnonzero(env.action_masks()))))
+            g, s, w, e = episodes._episodes[0]
+            row, ends, marks, legal = (
+                np.full_like(kept[0], 7)
+                for kept in (episodes._rows, episodes._ends, episodes._marks, episodes.legal)
+            )
+            clear(g, layout, row, ends, marks, legal)
+            e.shown[0] = 0
+            show_machines(e, g, layout, row)
+            show_graphs(w, e, layout, row, ends, marks)
+            describe(g, s, w, e, LIMIT, layout, row, legal)
+            np.testing.assert_array_equal(row, episodes._rows[0])
+            np.testing.assert_array_equal(ends, episodes._ends[0])
+            np.testing.assert_array_equal(marks, episodes._marks[0])
+            np.testing.assert_array_equal(legal, episodes.legal[0])
 
 
 def test_the_table_has_as_many_features_as_the_kernel_writes():
