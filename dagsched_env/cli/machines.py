@@ -17,13 +17,8 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 
 from dagsched_env import io
 from dagsched_env.io.assumptions import stated
-from dagsched_env.io.machine_options import (
-    DEFAULT_KIND,
-    IN_MACHINE_FILE,
-    OF_TASKS,
-    PROCESSORS,
-    MachineOptions,
-)
+from dagsched_env.io.machine_options import IN_MACHINE_FILE, MachineOptions
+from dagsched_env.io.machine_parameters import DEFAULT_KIND, OF_TASKS, PROCESSORS
 from dagsched_env.io.problems import assumed, assumption, doubtful_units, notice
 from dagsched_env.pictures.labels import one_line
 from dagsched_env.problem.errors import (

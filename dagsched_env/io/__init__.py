@@ -88,7 +88,9 @@ In reading order:
 - ``formats``: the registry: how each format is read and written;
 - ``recognise``: recognises the format by suffix or content;
 - ``traces``: problems by name: the real traces that come with the package, classic job shops;
-- ``machine_options``: what is said of the machines for a file that describes none;
+- ``machine_parameters``: what may be said of the machines for a file that describes none;
+- ``machine_checks``: which of it is refused;
+- ``machine_options``: puts a workflow on these machines, and says so in one line;
 - ``problems``: problems in files and folders, on these machines;
 - ``journal``: results of long commands, from which a later call goes on.
 """

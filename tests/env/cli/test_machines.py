@@ -13,7 +13,7 @@ from dagsched_env.cli import main
 from dagsched_env.cli.machines import MachineFlags as MachineOptions
 from dagsched_env.cli.machines import read_problem, warnings_on_stderr
 from dagsched_env.environment.env import DAGSchedEnv
-from dagsched_env.io.machine_options import KINDS
+from dagsched_env.io.machine_checks import KINDS
 from dagsched_env.problem.errors import DAGSchedError, MachinesAssumedWarning
 from dagsched_env.problem.platforms import (
     PLATFORMS,
