@@ -60,13 +60,14 @@ class Archive:
 
     def offer(self, entry: records.Entry) -> None:
         """Keep an entry if it is better; one of another instance of its name is replaced."""
-        there = records.read_set(self._path) if self._path.exists() else self._none
-        known = there.entries.get(entry.name)
-        if known is not None and known.fingerprint == entry.fingerprint:
-            entry = records.better_of(known, entry)
-        if entry != known:
-            entries = {**there.entries, entry.name: entry}
-            records.write_set(self._path.parent, replace(there, entries=entries))
+        with records.alone_in(self._path.parent):
+            there = records.read_set(self._path) if self._path.exists() else self._none
+            known = there.entries.get(entry.name)
+            if known is not None and known.fingerprint == entry.fingerprint:
+                entry = records.better_of(known, entry)
+            if entry != known:
+                entries = {**there.entries, entry.name: entry}
+                records.write_set(self._path.parent, replace(there, entries=entries))
 
 
 def solved(case: Case, instance: Instance, options: Options) -> records.Entry:

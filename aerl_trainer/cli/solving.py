@@ -7,6 +7,7 @@ from typing import Annotated, Any, NamedTuple
 
 import tyro
 
+from aerl_trainer import __version__
 from aerl_trainer.cli.options import UNSAID, Machines, as_json, check_limits, described
 from aerl_trainer.config.run import MOST_ACTORS
 from aerl_trainer.solving.batch import solve_here, solve_there
@@ -118,7 +119,8 @@ def solve(
     }
     chosen = None if checkpoint == "none" else checkpoint
     of_results = {**options, "checkpoint": checkpoint, "actors": actors}
-    record = Journal(journal, {**of_results, "contents": digest(Path(checkpoint))})
+    contents = digest(Path(checkpoint))
+    record = Journal(journal, {**of_results, "contents": contents, "version": __version__})
     if ray is None:
         found = solve_here(problems, record, checkpoint=chosen, actors=actors, **options)
     else:

@@ -2,6 +2,7 @@
 
 import argparse
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -106,8 +107,19 @@ def _submit(arguments: argparse.Namespace) -> None:
         print("no set has this instance; in the file of a new one this would be its entry:")
         print(line_of(entry))
         return
-    known = home[0].entries.get(name)
-    where = f"{home[0].name}/{one_line(name)}"
+    with records.alone_in(folder):
+        _add(folder, home[0], entry)
+
+
+def _add(folder: Path, home: records.RecordSet, entry: records.Entry) -> None:
+    """Write an entry into the file of its set, if it is shorter than what stands there now."""
+    name = entry.name
+    there = (
+        {found.name: found for found in records.read_folder(folder)} if _has_files(folder) else {}
+    )
+    home = there.get(home.name, home)
+    known = home.entries.get(name)
+    where = f"{home.name}/{one_line(name)}"
     if known is not None and not records.is_shorter(entry.makespan, known.makespan):
         print(
             f"{where}: {entry.makespan:.10g} is not shorter than the record, {known.makespan:.10g} "
@@ -115,10 +127,7 @@ def _submit(arguments: argparse.Namespace) -> None:
         )
         return
     kept = entry if known is None else records.better_of(known, entry)
-    folder.mkdir(exist_ok=True)
-    path = records.write_set(
-        folder, records.RecordSet(home[0].name, home[0].source, {**home[0].entries, name: kept})
-    )
+    path = records.write_set(folder, replace(home, entries={**home.entries, name: kept}))
     before = "there was none" if known is None else f"it was {known.makespan:.10g}"
     print(f"{where}: a record, {kept.makespan:.10g}; {before}")
     print(f"wrote {path}")

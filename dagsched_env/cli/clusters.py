@@ -41,7 +41,7 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         help="append the results on each instance to this file as they come; a later call with the "
-        "same options goes on with it",
+        "same options goes on with it, where the files of schedulers of your own are the same, too",
     )
 
 

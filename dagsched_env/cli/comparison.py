@@ -34,7 +34,7 @@ from dagsched_env.cli.outputs import (
 )
 from dagsched_env.cli.policies import POLICIES, add_checkpoint, read_policies
 from dagsched_env.cli.progress import bar
-from dagsched_env.cli.schedulers import CP_SAT, NAMES_HELP, SOLVE, add_time_limit, choose
+from dagsched_env.cli.schedulers import CP_SAT, NAMES_HELP, SOLVE, add_time_limit, choose, contents
 from dagsched_env.comparison import compare
 from dagsched_env.comparison.page import comparison_page
 from dagsched_env.io.assumptions import stated
@@ -210,6 +210,8 @@ def _run(
             "schedulers": list(schedulers),
             "checkpoint": str(arguments.checkpoint),
             "contents": digest(arguments.checkpoint) if arguments.checkpoint else "",
+            "version": dagsched_env.__version__,
+            "others": contents(schedulers),
         },
     )
     cluster = here if arguments.ray is None else partial(read_cluster, arguments.ray)

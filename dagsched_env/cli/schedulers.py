@@ -11,6 +11,7 @@ from dagsched_env import exact, solver
 from dagsched_env.cli.arguments import positive_seconds, say_hidden
 from dagsched_env.cli.policies import POLICIES
 from dagsched_env.comparison.compare import Scheduler
+from dagsched_env.io.journal import digest
 from dagsched_env.pictures.labels import one_line
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.instance import Instance
@@ -113,6 +114,12 @@ def _of_others(name: str) -> Callable[..., Any]:
         f"no scheduler {name!r}: {question}There are {', '.join(known)}; name your own as "
         "module:function"
     )
+
+
+def contents(names: Iterable[str]) -> dict[str, str]:
+    """The digest of the file of each scheduler of others, which have been chosen: for a journal."""
+    others = [name for name in names if name not in (*NAMES, *POLICIES)]
+    return {name: digest(plugins.file_of(plugins.SCHEDULERS, name)) for name in others}
 
 
 def _limited(scheduler: Callable[..., Any], time_limit: float | None) -> Callable[..., Any]:

@@ -18,7 +18,13 @@ In reading order:
 from dagsched_env.records.coding import decode, order_of
 from dagsched_env.records.entry import Entry, better_of, is_shorter, make_entry, wrong_with
 from dagsched_env.records.instances import InstanceFinder, home_of
-from dagsched_env.records.record_set import RecordSet, read_folder, read_set, write_set
+from dagsched_env.records.record_set import (
+    RecordSet,
+    alone_in,
+    read_folder,
+    read_set,
+    write_set,
+)
 from dagsched_env.records.verifying import Verdict, verify_folder
 
 __all__ = [
@@ -26,6 +32,7 @@ __all__ = [
     "InstanceFinder",
     "RecordSet",
     "Verdict",
+    "alone_in",
     "better_of",
     "decode",
     "home_of",

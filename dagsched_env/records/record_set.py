@@ -1,8 +1,11 @@
 """The entries of a set in a file: JSON, an entry a line."""
 
 import datetime
+import fcntl
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from os import PathLike
 from pathlib import Path
@@ -15,7 +18,7 @@ from dagsched_env.problem.errors import DAGSchedError, FormatError
 from dagsched_env.records.entry import Entry
 from dagsched_env.suites.references import get_commit
 
-__all__ = ["RecordSet", "read_folder", "read_set", "write_set"]
+__all__ = ["RecordSet", "alone_in", "read_folder", "read_set", "write_set"]
 
 FORMAT, VERSION = "dagsched-records", 1
 SUFFIX = ".json"
@@ -77,6 +80,23 @@ def read_set(path: str | PathLike[str]) -> RecordSet:
                 raise FormatError(f"entries[{i}]: {entry.name!r} is there twice: remove one")
             found[entry.name] = entry
         return RecordSet(name, get_text(top, "source", "the file"), found)
+
+
+@contextmanager
+def alone_in(folder: str | PathLike[str]) -> Iterator[None]:
+    """Read and write a folder, which is made if need be, while others that do so wait.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    Path(folder).mkdir(exist_ok=True)
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # some network file systems have no such locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def write_set(folder: str | PathLike[str], records: RecordSet) -> Path:

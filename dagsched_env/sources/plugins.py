@@ -11,6 +11,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any
 
 from dagsched_env.problem.errors import DAGSchedError
@@ -62,6 +63,17 @@ def load_from_here(value: str) -> Callable[..., Any]:
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     return load(EntryPoint(value, value, ""))
+
+
+def file_of(group: str, name: str) -> Path:
+    """The file of the module in which a function is that has been loaded.
+
+    Args:
+        group: of entry points.
+        name: ``module:function``, or that of an entry point.
+    """
+    module = name.partition(":")[0] if is_reference(name) else declared(group)[name].module
+    return Path(str(sys.modules[module].__file__))
 
 
 def failed(what: str, error: Exception) -> DAGSchedError:

@@ -1,6 +1,8 @@
 """``dagsched records``."""
 
 import json
+import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -126,3 +128,22 @@ def test_a_schedule_that_breaks_a_rule_is_refused(
     assert main(arguments) == 2
     assert "takes" in capsys.readouterr().err
     assert (archive / "paper.json").read_text() == before
+
+
+def test_what_another_process_adds_meanwhile_stays(archive: Path, tmp_path: Path) -> None:
+    """It waits for the other one, and reads what that has written."""
+    schedule = saved(heft(suites.instance("paper", "Hsu")), tmp_path / "heft.json")
+    arguments = ["records", "submit", schedule, "suite:paper/Hsu", "--records", str(archive)]
+    other = suites.instance("paper", "Ahmad")
+    entry = make_entry("Ahmad", other, heft(other), date="2026-01-01")
+    submit = threading.Thread(target=main, args=[arguments])
+    with records.alone_in(archive):
+        submit.start()
+        submit.join(0.3)
+        assert submit.is_alive()
+        there = records.read_set(archive / "paper.json")
+        records.write_set(archive, replace(there, entries={**there.entries, "Ahmad": entry}))
+    submit.join()
+    found = records.read_set(archive / "paper.json").entries
+    assert found["Ahmad"] == entry
+    assert found["Hsu"].solver == "heft"

@@ -1,8 +1,10 @@
 """``dagsched compare`` with files and schedulers of users; each wrong name is one clear line."""
 
 import csv
+import importlib
 import re
 import shutil
+import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -248,3 +250,24 @@ def test_wrong_names_are_one_line(
     assert (code, err.count("\n")) == (2, 1)
     assert err.startswith("dagsched: error: ")
     assert message in err
+
+
+@pytest.mark.parametrize("name", ["edited_for_tests:mine", "declared"])
+def test_a_journal_forgets_what_a_function_gave_before_it_was_edited(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declare(monkeypatch, declared="edited_for_tests:mine")
+    monkeypatch.syspath_prepend(str(Path.cwd()))
+    source = "from dagsched_env.schedulers import SCHEDULERS\nmine = SCHEDULERS['{}']\n"
+    found = []
+    for scheduler in ("heft", "met", "met"):
+        Path("edited_for_tests.py").write_text(source.format(scheduler))
+        monkeypatch.delitem(sys.modules, "edited_for_tests", raising=False)
+        importlib.invalidate_caches()
+        command = ["compare", "pair.json", "--schedulers", name, "--journal", "all.jsonl"]
+        code, out, err = run(capsys, *command)
+        assert code == 0, err
+        (row,) = [line for line in out if line.startswith(name)]
+        found.append(row.split()[1])
+    assert found[0] != found[1] == found[2]
+    assert len(Path("all.jsonl").read_text().splitlines()) == 2
