@@ -119,7 +119,7 @@ def row(label: str, ours: Sequence[float], theirs: Sequence[float], times: Seque
     """
     gains = ratios(ours, theirs)
     wins, ties, losses = count_wins(ours, theirs)
-    p = wilcoxon_p(gains) if wins + losses else None
+    p = wilcoxon_p(ours, theirs)
     cells = [
         label,
         str(len(gains)),

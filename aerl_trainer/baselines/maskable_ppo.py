@@ -13,6 +13,7 @@ seen no such graph in training.
 import contextlib
 import dataclasses
 import json
+import shlex
 import signal
 import sys
 import time
@@ -216,7 +217,8 @@ def run(minutes: float = 3.0, run_dir: Path = Path("runs/baseline"), seed: int =
         results[suite] = [dataclasses.asdict(row) for row in rows]
     write_text(run_dir / "results.json", json.dumps(results, indent=2) + "\n")
     console.print(f"model  {run_dir / 'model.zip'}", highlight=False, soft_wrap=True)
-    console.print(f"curves  tensorboard --logdir {run_dir / 'tb'}", highlight=False, soft_wrap=True)
+    curves = f"tensorboard --logdir {shlex.quote(str(run_dir / 'tb'))}"
+    console.print(f"curves  {curves}", highlight=False, soft_wrap=True)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

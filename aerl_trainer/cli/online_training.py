@@ -1,5 +1,6 @@
 """``aerl train --online``: the dispatcher that learns."""
 
+import shlex
 from pathlib import Path
 
 from aerl_trainer.online.files import WEIGHTS_FILE
@@ -40,5 +41,6 @@ def train_dispatcher(
     file = directory / WEIGHTS_FILE
     print(f"weights  {file}  ({result.best:.4f} of list scheduling)")
     print("next:")
-    print(f"  aerl train --online --resume --run-dir {directory} --minutes 10")
-    print(f"  dagsched simulate family:cholesky --dispatchers heft learned learned:{directory}")
+    learned = shlex.quote(f"learned:{directory}")
+    print(f"  aerl train --online --resume --run-dir {shlex.quote(str(directory))} --minutes 10")
+    print(f"  dagsched simulate family:cholesky --dispatchers heft learned {learned}")

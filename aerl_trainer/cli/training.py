@@ -1,6 +1,7 @@
 """``aerl train``: a run, the tables and pictures that it ends with, and what to do next."""
 
 import dataclasses
+import shlex
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -184,7 +185,7 @@ def _final_report(
 
 
 def _say_what_next(directory: RunDirectory, config: Config, console: Console) -> None:
-    path = directory.path
+    path = shlex.quote(str(directory.path))
     use = f"aerl solve montage --checkpoint {path} --gantt montage.png"
     if config.run.algorithm == "reinforce":  # which guides no search
         use = f"dagsched schedule montage --scheduler policy --checkpoint {path}"
@@ -193,6 +194,6 @@ def _say_what_next(directory: RunDirectory, config: Config, console: Console) ->
         f"aerl train --resume --run-dir {path} --minutes 10",
         f"aerl evaluate --checkpoint {path}",
         use,
-        f"tensorboard --logdir {path / 'tb'}",
+        f"tensorboard --logdir {shlex.quote(str(directory.tensorboard))}",
     ):
         console.print(f"  {command}", highlight=False, soft_wrap=True)

@@ -18,7 +18,6 @@ from dagsched_env.comparison.runs import MakeDispatcher
 from dagsched_env.online.dispatchers import Dispatcher, Fifo, ListOrder, Order, PlanOrder
 from dagsched_env.online.judging import Judge
 from dagsched_env.online.replanning import Planner, Replanning, When
-from dagsched_env.online.simulation import simulate
 from dagsched_env.online.situation import Situation
 from dagsched_env.online.world import World
 from dagsched_env.problem.errors import DAGSchedError, InvalidScheduleError, MissingExtraError
@@ -160,9 +159,6 @@ def _declared(name: str) -> MakeDispatcher | None:
             made: Dispatcher = make(world.instance, *given)
         return _OfOthers(name, made)
 
-    example = World(Instance([[2.0, 3.0], [4.0, 3.0]], [(0, 1)], [5.0]))
-    with _named(name):
-        simulate(example, dispatcher(example))  # or the first run would be charged
     return dispatcher
 
 

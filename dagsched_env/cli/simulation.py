@@ -23,7 +23,13 @@ from dagsched_env.cli.dispatchers import (
     choose_dispatchers,
     schedulers_of,
 )
-from dagsched_env.cli.machines import add_machines, machine_flags, read_problems, say_machines
+from dagsched_env.cli.machines import (
+    add_machines,
+    assumed_lines,
+    machine_flags,
+    read_problems,
+    say_machines,
+)
 from dagsched_env.cli.outputs import PAGES, TABLES, check_distinct, check_output
 from dagsched_env.cli.policies import add_checkpoint, read_policies
 from dagsched_env.cli.progress import bar
@@ -31,6 +37,7 @@ from dagsched_env.cli.schedulers import SOLVE, choose
 from dagsched_env.comparison import compare
 from dagsched_env.comparison.page import comparison_page
 from dagsched_env.comparison.runs import compare_runs
+from dagsched_env.io.assumptions import stated
 from dagsched_env.io.atomic import write_text
 from dagsched_env.online import specs
 from dagsched_env.online.objectives import OBJECTIVES
@@ -139,6 +146,8 @@ def _simulate(arguments: argparse.Namespace) -> None:
     instances = [_shown(i, world) for i, world in enumerate(worlds)]
     print(_headline(arguments, worlds))
     print(_table(found, reference, arguments.objective))
+    for line in assumed_lines(instances):
+        print(line)
     if importlib.util.find_spec("scipy") is None:
         print("no p-values: they need scipy, pip install 'aerl-ds[compare]'", file=sys.stderr)
     if arguments.csv:
@@ -152,6 +161,7 @@ def _simulate(arguments: argparse.Namespace) -> None:
             title=f"Dispatchers by {arguments.objective.replace('_', ' ')}",
             facts={
                 "runs": _headline(arguments, worlds),
+                **({"assumed": "; ".join(lines)} if (lines := stated(instances)) else {}),
                 "command": arguments.command_line,
                 "made": time.strftime("%Y-%m-%d %H:%M:%S %z"),
             },
@@ -208,7 +218,8 @@ def _shown(i: int, world: World) -> Instance:
 
 
 def _headline(arguments: argparse.Namespace, worlds: list[World]) -> str:
-    parts = [f"{len(worlds)} runs", f"noise {' × '.join(arguments.noise)}"]
+    count = len(worlds)
+    parts = [f"{count} run{'s' * (count > 1)}", f"noise {' × '.join(arguments.noise)}"]
     parts += [f"arrivals {arguments.arrivals}"] if arguments.arrivals else []
     parts += [f"outages {arguments.outages}"] if arguments.outages else []
     return f"{', '.join(parts)} ({os.cpu_count()} cores)"
@@ -220,13 +231,14 @@ def _table(found: compare.Comparison, reference: str, objective: str) -> str:
     cells = [["dispatcher", objective, f"vs {reference}", "±", "wins", "ties", "losses", "p", "ms"]]
     for name, values in found.makespans.items():
         wins, ties, losses = compare.count_wins(values, base)
-        p = compare.wilcoxon_p(compare.ratios(values, base)) if wins + losses else None
+        p = compare.wilcoxon_p(values, base)
+        versus, error = compare.relative(values, base, objective)
         cells.append(
             [
                 name,
                 f"{np.mean(values):.4g}",
-                f"{compare.mean_ratio(values, base):.4f}",
-                f"{compare.mean_error(values, base):.4f}",
+                f"{versus:.4f}",
+                "-" if np.isnan(error) else f"{error:.4f}",
                 *map(str, (wins, ties, losses)),
                 "-" if p is None else f"{p:.1g}",
                 f"{1000 * np.mean(found.seconds[name]):.3g}",

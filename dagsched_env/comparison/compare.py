@@ -30,6 +30,7 @@ __all__ = [
     "merged",
     "ratio",
     "ratios",
+    "relative",
     "summarise",
     "to_csv",
     "wilcoxon_p",
@@ -37,6 +38,8 @@ __all__ = [
 
 TIE_TOLERANCE = 1e-9
 """Makespans with a smaller relative difference count as equal."""
+OFTEN_ZERO = ("tardiness",)
+"""Measures whose ratios say nothing: their means are compared."""
 
 Scheduler = Callable[[Instance], Schedule]
 
@@ -138,6 +141,7 @@ def summarise(
     instances: Sequence[Instance],
     reference: str = "heft",
     seconds: Mapping[str, Sequence[float]] | None = None,
+    measure: str = "makespan",
 ) -> list[Row]:
     """One row per scheduler, in the order of ``makespans``.
 
@@ -147,6 +151,7 @@ def summarise(
         instances: the problems, in the same order.
         reference: the scheduler with which the others are compared.
         seconds: wall times of a ``Comparison``; schedulers may be missing.
+        measure: of a ``Comparison``.
 
     Raises:
         DAGSchedError: no instances, no such reference, or a wrong number or value of makespans.
@@ -166,16 +171,15 @@ def summarise(
     rows = []
     for name, values in makespans.items():
         wins, ties, losses = count_wins(values, base)
-        gains = ratios(values, base)
         rows.append(
             Row(
                 name=name,
                 mean_slr=_mean(v / x.time_scale for v, x in zip(values, instances, strict=True)),
-                ratio_to_reference=_mean(gains),
+                ratio_to_reference=relative(values, base, measure)[0],
                 wins=wins,
                 ties=ties,
                 losses=losses,
-                p_value=wilcoxon_p(gains) if wins + losses else None,
+                p_value=wilcoxon_p(values, base),
                 mean_seconds=_mean(seconds[name]) if seconds and name in seconds else None,
             )
         )
@@ -215,19 +219,53 @@ def mean_error(values: Iterable[float], bases: Iterable[float]) -> float:
     return float(np.std(found, ddof=1)) / math.sqrt(len(found)) if len(found) > 1 else 0.0
 
 
-def wilcoxon_p(ratios: Sequence[float]) -> float | None:
-    """p-value of Wilcoxon's signed-rank test of log ratio = 0, zeros by Pratt (1959).
+def relative(
+    values: Sequence[float], bases: Sequence[float], measure: str = "makespan"
+) -> tuple[float, float]:
+    """What a scheduler's results are / those of another one, with the standard error.
+
+    It is the mean of the ``ratios``; of ``OFTEN_ZERO`` measures the ratio of the means, with the
+    error of its linearisation (Cochran 1977, "Sampling techniques", section 6.4).
+
+    Args:
+        values: of the scheduler, at least one.
+        bases: of the other one, on the same problems.
+        measure: what they are.
 
     Returns:
-        None where scipy is not installed, or where a ratio is 0 or infinite.
+        Ratio and error; the error is NaN for a single pair and where the ratio is infinite.
+    """
+    pairs = len(values)
+    if measure in OFTEN_ZERO:
+        found = ratio(sum(values), sum(bases))
+        spread = np.subtract(values, np.multiply(found if found < math.inf else 1.0, bases))
+        unit = sum(bases) / pairs or math.nan
+    else:
+        found, spread, unit = mean_ratio(values, bases), np.array(ratios(values, bases)), 1.0
+    if pairs < 2 or not found < math.inf:
+        return found, math.nan
+    return found, float(np.std(spread, ddof=1)) / math.sqrt(pairs) / unit
+
+
+def wilcoxon_p(values: Sequence[float], bases: Sequence[float]) -> float | None:
+    """p-value of Wilcoxon's signed-rank test of log ratio = 0, zeros by Pratt (1959).
+
+    Where a value is 0 it is that of difference = 0.
+
+    Returns:
+        None where scipy is not installed, or all pairs tie.
     """
     try:
         from scipy.stats import wilcoxon  # type: ignore[import-untyped]
     except ImportError:
         return None
-    if not all(0 < r < math.inf for r in ratios):
+    positive = min(*values, *bases) > 0
+    differences = []
+    for value, base in zip(values, bases, strict=True):
+        tie = math.isclose(value, base, rel_tol=TIE_TOLERANCE)
+        differences.append(0.0 if tie else math.log(value / base) if positive else value - base)
+    if not any(differences):
         return None
-    differences = [0.0 if abs(r - 1.0) <= TIE_TOLERANCE else math.log(r) for r in ratios]
     return float(wilcoxon(differences, zero_method="pratt").pvalue)
 
 

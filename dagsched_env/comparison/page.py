@@ -4,12 +4,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from dagsched_env.comparison.compare import (
+    OFTEN_ZERO,
     TIE_TOLERANCE,
     Comparison,
     Row,
-    mean_ratio,
     ratio,
     ratios,
+    relative,
     summarise,
 )
 from dagsched_env.pictures.interactive import problem_data, schedule_data
@@ -28,10 +29,11 @@ NAME_LENGTH = 40
 HEADING_LENGTH = 28
 
 SUMMARY_NOTE = (
-    "vs: mean of {measure} / that of {reference}, or / the best of each instance; less is "
-    "better. wins, ties, losses: against {reference}. p: Wilcoxon’s signed-rank test on the ratios "
-    "to {reference}. ms: mean wall time of a call."
+    "vs: {versus}; less is better. wins, ties, losses: against {reference}. p: Wilcoxon’s "
+    "signed-rank test against {reference}. ms: mean wall time of a call."
 )
+MEAN_OF_RATIOS = "mean of {measure} / that of {reference}, or / the best of each instance"
+RATIO_OF_MEANS = "mean {measure} / that of {reference}, or / that of the best of each instance"
 PROFILE_NOTE = (
     "For each factor on the horizontal axis: the share of the instances on which the {measure} is "
     "at most so many times the best one of all schedulers here. Higher and further left is better. "
@@ -67,7 +69,9 @@ def comparison_page(
     Raises:
         DAGSchedError: as of ``summarise``.
     """
-    rows = summarise(comparison.makespans, instances, reference, comparison.seconds)
+    rows = summarise(
+        comparison.makespans, instances, reference, comparison.seconds, comparison.measure
+    )
     best = [min(column) for column in zip(*comparison.makespans.values(), strict=True)]
     names = short_labels(
         [instance.name or f"instance {i}" for i, instance in enumerate(instances)], NAME_LENGTH
@@ -117,7 +121,10 @@ def _summary(
     rows: Sequence[Row], comparison: Comparison, best: Sequence[float], reference: str
 ) -> Iterator[str]:
     """A row per scheduler, least mean ratio to the best first."""
-    to_best = {row.name: mean_ratio(comparison.makespans[row.name], best) for row in rows}
+    to_best = {
+        row.name: relative(comparison.makespans[row.name], best, comparison.measure)[0]
+        for row in rows
+    }
     ordered = sorted(rows, key=lambda row: to_best[row.name])
     slr = comparison.measure == "makespan"
     headings = ["scheduler", "vs best", f"vs {elide(reference, HEADING_LENGTH)}"]
@@ -137,7 +144,9 @@ def _summary(
     ]
     least = to_best[ordered[0].name]
     what = comparison.measure.replace("_", " ")
-    note = SUMMARY_NOTE.format(reference=elide(reference, NAME_LENGTH), measure=what)
+    versus = RATIO_OF_MEANS if comparison.measure in OFTEN_ZERO else MEAN_OF_RATIOS
+    named = {"reference": elide(reference, NAME_LENGTH), "measure": what}
+    note = SUMMARY_NOTE.format(versus=versus.format(**named), **named)
     yield f'<p class="quiet">{plain(note)}</p>'
     yield from sortable_table(
         headings, cells, best=[i for i, row in enumerate(ordered) if to_best[row.name] == least]

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import shlex
 import textwrap
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -94,7 +95,7 @@ def _origin(directory: RunDirectory, steps: int) -> str:
         "started": system.get("started"),
         "version": system.get("packages", {}).get("aerl-ds"),
         "commit": system.get("git_commit"),
-        "command": " ".join(system.get("command", ())),
+        "command": shlex.join(system.get("command", ())),
     }
     known = (f"{name} {plain(str(fact))}" for name, fact in facts.items() if fact not in (None, ""))
     return f'<p class="quiet">{" · ".join(known)}</p>'

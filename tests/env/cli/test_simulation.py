@@ -8,6 +8,7 @@ import pytest
 
 from dagsched_env.cli import dispatchers, main
 from dagsched_env.cli.dispatchers import DEFAULT, choose_dispatchers
+from dagsched_env.comparison.runs import compare_runs
 from dagsched_env.io import save_run
 from dagsched_env.online import Fifo, Lognormal, Worlds, simulate, specs
 from dagsched_env.problem.errors import DAGSchedError
@@ -51,6 +52,45 @@ def test_streams_outages_and_deadlines(capsys):
     out = capsys.readouterr().out
     assert "arrivals poisson?graphs=3&load=0.5, outages one-lost" in out
     assert "tardiness" in out
+
+
+def test_where_runs_are_in_time_means_are_compared(capsys):
+    """A ratio to a tardiness of 0 says nothing."""
+    arguments = ["simulate", FAMILY, "--arrivals", "poisson?graphs=4&load=0.8", "--draws", "6"]
+    more = ["--slack", "3", "--objective", "tardiness", "--dispatchers", "replan:heft", "heft"]
+    assert main([*arguments, *more]) == 0
+    *_, reference, heft = (line.split() for line in capsys.readouterr().out.splitlines())
+    assert reference[1:7] == [reference[1], "1.0000", "0.0000", "0", "6", "0"]
+    assert float(heft[2]) == pytest.approx(float(heft[1]) / float(reference[1]), rel=1e-2)
+    assert float(heft[3]) > 0.0
+    assert heft[4:8] == ["0", "0", "6", "0.03"]
+
+
+def test_what_was_assumed_stands_below_the_table_and_on_the_page(tmp_path, capsys):
+    page = tmp_path / "a.html"
+    machines = ["--nodes", "2", "--cores", "8", "--memory", "32GB", "--bandwidth", "1Gbit/s"]
+    command = ["simulate", "montage", *machines, "--draws", "1", "--dispatchers", "heft"]
+    assert main([*command, "--html", str(page)]) == 0
+    *_, row, assumed, _ = capsys.readouterr().out.splitlines()
+    assert row.split()[3] == "-"  # one run has no error
+    assert assumed.startswith("assumed: resources: ")
+    assert "cores not recorded" in page.read_text()
+
+
+def test_nobody_is_charged_for_loading_a_kernel():
+    asked = []
+
+    class Recorded(Fifo):
+        def starts(self, situation):
+            asked.append(situation.now)
+            return super().starts(situation)
+
+    world = Worlds(FAMILY)(np.random.default_rng(0))
+    found = compare_runs([world], {"fifo": lambda world: Recorded()})
+    decisions = simulate(world, Fifo()).decisions
+    assert len(asked) == decisions + 1
+    assert asked[:2] == [0.0, 0.0]
+    assert found.makespans["fifo"] == [simulate(world, Fifo()).measures["makespan"]]
 
 
 def test_outputs_and_deadlines_are_checked_before_the_work(tmp_path, capsys):

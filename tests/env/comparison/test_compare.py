@@ -16,6 +16,7 @@ from dagsched_env.comparison.compare import (
     format_table,
     mean_ratio,
     ratios,
+    relative,
     summarise,
     to_csv,
     wilcoxon_p,
@@ -139,9 +140,36 @@ def test_seconds_are_averaged():
 
 def test_wilcoxon_on_many_pairs():
     rng = np.random.default_rng(0)
-    assert wilcoxon_p(np.exp(rng.normal(0.0, 0.1, 200))) > 0.05
-    assert wilcoxon_p(np.exp(rng.normal(-0.05, 0.1, 200))) < 1e-6
-    assert wilcoxon_p([0.5, np.inf]) is None
+    ones = np.ones(200)
+    assert wilcoxon_p(np.exp(rng.normal(0.0, 0.1, 200)), ones) > 0.05
+    assert wilcoxon_p(np.exp(rng.normal(-0.05, 0.1, 200)), ones) < 1e-6
+    assert wilcoxon_p(ones, ones) is None
+
+
+def test_wilcoxon_is_of_differences_where_something_is_0():
+    assert wilcoxon_p([3.0, 1.0, 2.0, 5.0, 4.0, 6.0], [0.0] * 6) == pytest.approx(2 / 2**6)
+    assert wilcoxon_p([0.0, 3.0], [0.0, 3.0]) is None
+
+
+def test_of_what_is_often_0_the_means_are_compared():
+    bases = [0.0, 4.0, 0.0, 8.0]
+    assert relative([3.0, 1.0, 2.0, 6.0], bases, "tardiness")[0] == 1.0
+    assert relative(bases, bases, "tardiness") == (1.0, 0.0)
+    found, error = relative([1.0, 0.0], [0.0, 0.0], "tardiness")
+    assert (found, np.isnan(error)) == (np.inf, True)
+    assert relative([2.0, 6.0], [1.0, 2.0]) == pytest.approx((2.5, 0.5))
+    assert np.isnan(relative([2.0], [1.0])[1])
+    rows = summarise({"heft": bases[:3], "a": [1.0, 1.0, 0.0]}, INSTANCES, measure="tardiness")
+    assert rows[1].ratio_to_reference == 0.5
+
+
+def test_the_error_of_a_ratio_of_means_is_about_its_spread():
+    rng = np.random.default_rng(0)
+    bases = np.maximum(rng.normal(1.0, 1.0, (2000, 50)), 0.0)
+    values = 0.8 * bases + np.maximum(rng.normal(0.0, 0.3, bases.shape), 0.0)
+    found = [relative(v, b, "tardiness") for v, b in zip(values, bases, strict=True)]
+    spread = np.std([ratio for ratio, _ in found])
+    assert np.mean([error for _, error in found]) == pytest.approx(spread, rel=0.05)
 
 
 def test_pairwise_counts():

@@ -1,5 +1,6 @@
 """``aerl``: every command on real files, and one line on stderr when something is wrong."""
 
+import html
 import json
 import re
 import shutil
@@ -93,7 +94,7 @@ def few_to_report_on(monkeypatch: pytest.MonkeyPatch) -> None:
 def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A run from start to end as a user sees it: its directory and what it printed."""
     folder = tmp_path_factory.mktemp("cli")
-    command = [sys.executable, "-m", "aerl_trainer", "train", "--run-dir", "run"]
+    command = [sys.executable, "-m", "aerl_trainer", "train", "--run-dir", "a run"]
     command += ["--config", str(write_config(folder / "small.toml")), "--seed", "5"]
     command += ["--set", "learner.learning_rate=0.002", "search.noise_fraction=0"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
@@ -102,7 +103,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
         "",
         "aerl: compiling kernels, once: it may take minutes (aerl warm-up compiles all of them)\n",
     )
-    return folder / "run", done.stdout
+    return folder / "a run", done.stdout
 
 
 def test_train_prints_the_tables(trained: tuple[Path, str]) -> None:
@@ -114,9 +115,19 @@ def test_train_prints_the_tables(trained: tuple[Path, str]) -> None:
 
 def test_train_says_what_can_be_done_next(trained: tuple[Path, str]) -> None:
     _, output = trained
-    for command in ("aerl train --resume --run-dir run", "aerl evaluate --checkpoint run"):
-        assert command in output
-    assert "aerl solve montage --checkpoint run" in output
+    for command in (
+        "aerl train --resume --run-dir 'a run' --minutes 10",
+        "aerl evaluate --checkpoint 'a run'",
+        "aerl solve montage --checkpoint 'a run' --gantt montage.png",
+        "tensorboard --logdir 'a run/tb'",
+    ):
+        assert f"  {command}\n" in output
+
+
+def test_the_command_of_the_report_can_be_pasted(trained: tuple[Path, str]) -> None:
+    directory, _ = trained
+    report = html.unescape((directory / "report.html").read_text(encoding="utf-8"))
+    assert "train --run-dir 'a run' --config " in report
 
 
 def test_train_leaves_results_and_pictures(trained: tuple[Path, str]) -> None:
