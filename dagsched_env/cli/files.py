@@ -2,6 +2,7 @@
 
 import argparse
 import inspect
+import sys
 
 import numpy as np
 
@@ -101,7 +102,13 @@ def _convert(arguments: argparse.Namespace) -> None:
     inputs = (arguments.source, arguments.schedule, arguments.machines, arguments.times)
     check_instance_output("OUT", arguments.target, arguments.target_format, inputs)
     options = machine_flags(arguments)
-    instance, _ = read_problem(arguments.source, options, format=arguments.source_format)
+    instance, _, left_out = read_problem(arguments.source, options, format=arguments.source_format)
+    if left_out:
+        print(
+            f"dagsched: left out: {left_out}; write {options.label('cores')}, by which processors "
+            "have resources, to keep what tasks use",
+            file=sys.stderr,
+        )
     schedule = read_schedule(arguments.schedule, instance) if arguments.schedule else None
     io.save(
         instance,

@@ -52,7 +52,7 @@ def read_schedule(path: str, instance: Instance) -> Schedule:
 
 
 def _info(arguments: argparse.Namespace) -> None:
-    instance, machines = read_problem(arguments.file, machine_flags(arguments))
+    instance, machines, _ = read_problem(arguments.file, machine_flags(arguments))
     computation, communication = mean(instance.arrays.mean_comp), mean_communication(instance)
     g = instance.arrays
     facts = {
@@ -81,7 +81,7 @@ def _info(arguments: argparse.Namespace) -> None:
 
 
 def _verify(arguments: argparse.Namespace) -> None:
-    instance, _ = read_problem(arguments.instance, machine_flags(arguments))
+    instance, *_ = read_problem(arguments.instance, machine_flags(arguments))
     schedule = read_schedule(arguments.schedule, instance)
     print(f"valid: makespan {schedule.makespan:.6g}, SLR {schedule.slr(instance):.3f}")
     for line in assumed_lines([instance]):

@@ -43,10 +43,11 @@ class MachineFlags(MachineOptions):
 
 
 class Problem(NamedTuple):
-    """An instance, and one line on its machines."""
+    """An instance, one line on its machines, and what they leave out of it, as ``io.Problem``."""
 
     instance: Instance
     machines: str
+    left_out: str
 
 
 def read_problem(path: str, options: MachineFlags, *, format: str | None = None) -> Problem:
@@ -66,7 +67,7 @@ def read_problem(path: str, options: MachineFlags, *, format: str | None = None)
     problem = io.read_problem(path, options, format=format)
     _say_assumption("dagsched", [problem], options)
     statement = options.statement if problem.bare else options.statement_of_file
-    return Problem(problem.instance, statement(problem.instance))
+    return Problem(problem.instance, statement(problem.instance), problem.left_out)
 
 
 def read_problems(paths: Sequence[str], options: MachineFlags) -> list[io.Problem]:

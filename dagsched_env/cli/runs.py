@@ -208,7 +208,11 @@ def _history(arguments: argparse.Namespace) -> None:
     for source in arguments.add or ():
         _keep(_read(source), history)
     if arguments.forget:
-        tool, _, kind = arguments.forget.partition(":")
+        tool, colon, kind = arguments.forget.partition(":")
+        if colon and not kind:
+            raise DAGSchedError(
+                f"--forget {arguments.forget} names no kind: write {tool} alone to forget all of it"
+            )
         gone = history.forget(tool, kind or None)
         if not gone:
             raise DAGSchedError(f"{history.path}: nothing is known of {arguments.forget!r}")

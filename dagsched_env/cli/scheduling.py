@@ -82,7 +82,7 @@ def _schedule(arguments: argparse.Namespace) -> None:
     inputs = (arguments.file, arguments.machines, arguments.times)
     check_output("--out", arguments.out, JSON, inputs)
     check_output("--gantt", arguments.gantt, CHARTS, inputs)
-    instance, _ = read_problem(arguments.file, machine_flags(arguments))
+    instance, *_ = read_problem(arguments.file, machine_flags(arguments))
     policies = read_policies(arguments.checkpoint, arguments.samples)
     every = [*(name for name in NAMES if name != CP_SAT), *policies]
     names = every if arguments.scheduler == "all" else [arguments.scheduler]
@@ -139,7 +139,7 @@ def _print_bound(bound: float, name: str, makespan: float) -> None:
 def _plot(arguments: argparse.Namespace) -> None:
     inputs = (arguments.instance, *arguments.schedules, arguments.machines, arguments.times)
     check_output("--out", arguments.out, CHARTS, inputs)
-    instance, _ = read_problem(arguments.instance, machine_flags(arguments))
+    instance, *_ = read_problem(arguments.instance, machine_flags(arguments))
     schedules = [read_schedule(file, instance) for file in arguments.schedules]
     chosen = schedules or SCHEDULERS[DEFAULT](instance)
     print(f"wrote {pictures.save(chosen, arguments.out, instance)}")

@@ -44,7 +44,7 @@ class Explanation:
     lower_bound: float
     """No schedule on these machines is shorter."""
     bounds: LowerBounds
-    """Of which the largest says what bounds any schedule."""
+    """What they are by, unless a search has proved more."""
     waited: tuple[Step, ...]
     """What the last task of the run waited for, in the order of time."""
     chains: tuple[Chain, ...]
@@ -61,15 +61,22 @@ class Explanation:
     @property
     def bounded_by(self) -> str:
         """What keeps every schedule from being shorter."""
-        by_chain = max(self.bounds.critical_path, self.bounds.path)
-        if by_chain >= self.bounds.best * (1 - 1e-9):
+        bounds, reached = self.bounds, self.lower_bound * (1 - 1e-9)
+        if bounds.critical_path >= reached:
             return "the longest chain of tasks"
+        if bounds.path >= reached:
+            return "the longest chain of tasks with its transfers"
+        if bounds.best < reached:
+            return "a search that proved it"
+        if max(bounds.load, bounds.window) < reached:
+            return "how many tasks can run at the same time"
+        around = "" if bounds.load >= reached else ", with what comes before and after"
         if not self.instance.n_resources:
-            return "the work of all tasks together"
+            return f"the work of all tasks together{around}"
         least = self.instance.comp.min(axis=1)
         used = (least[:, None] * self.instance.demands).sum(axis=0)
         scarce = int(np.argmax(used / self.instance.capacities.sum(axis=0)))
-        return f"the {self.instance.resource_names[scarce]} of all machines together"
+        return f"the {self.instance.resource_names[scarce]} of all machines together{around}"
 
 
 def explain(

@@ -84,8 +84,12 @@ def recognises(record: Any) -> bool:
     return isinstance(record, dict) and record.get("format") == FORMAT
 
 
-def parse(record: Any) -> Machines:
+def parse(record: Any, *, shared: bool = False) -> Machines:
     """The processors of parsed JSON.
+
+    Args:
+        record: the top level.
+        shared: any number of tasks may share a processor that states some resource, but no cores.
 
     Raises:
         FormatError: a key is missing, unknown or has a wrong value; the message names the place and
@@ -128,14 +132,14 @@ def parse(record: Any) -> Machines:
         latency=latency,
         processor_names=list(index),
         eligible=_eligible(record.get("eligible", {}), index),
-        capacities=_capacities(processors),
+        capacities=_capacities(processors, shared=shared),
     )
     machines.assumes_bandwidth = bool(assumed.any())
     machines.in_bytes = _in_bytes(record, links, assumed=bool(assumed.any()))
     return machines
 
 
-def _capacities(processors: list[dict[str, Any]]) -> dict[str, list[float]]:
+def _capacities(processors: list[dict[str, Any]], *, shared: bool) -> dict[str, list[float]]:
     """Resource → how much of it each processor has; none where none states any."""
     stated = [_stated(processor, f"processors[{i}]") for i, processor in enumerate(processors)]
     for i, found in enumerate(stated):
@@ -149,7 +153,7 @@ def _capacities(processors: list[dict[str, Any]]) -> dict[str, list[float]]:
                 f"processors[0] does not say its {extra!r}, but processors[{i}] does: write it for "
                 "all processors, or for none"
             )
-    if stated[0] and CORES not in stated[0]:
+    if stated[0] and CORES not in stated[0] and not shared:
         raise FormatError(
             f'processors[0] says {next(iter(stated[0]))!r} without "cores", so that it could run '
             'any number of tasks at the same time: write "cores", too'

@@ -11,6 +11,8 @@ from os import PathLike
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+import numpy as np
+
 from dagsched_env.generators.job_shop import benchmark
 from dagsched_env.io import csv_workflow, machine_file, pegasus
 from dagsched_env.io.assumptions import notices, warn
@@ -40,7 +42,7 @@ from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.platforms import ccr
 from dagsched_env.problem.platforms.altered import altered
 from dagsched_env.problem.run import Run
-from dagsched_env.problem.workflow import Workflow
+from dagsched_env.problem.workflow import CORES, Workflow
 
 DOUBTFUL_CCR = 1000.0
 """Studies of scheduling take CCRs up to some 20. From about the number of tasks on, one transfer
@@ -68,6 +70,8 @@ class Problem(NamedTuple):
     """Whether the file describes no processors, so that they come from elsewhere."""
     says_units: bool = True
     """Whether its numbers are known to be seconds and bytes, or need no unit."""
+    left_out: str = ""
+    """What its tasks need, by the file, that the processors do not count; empty where nothing."""
 
 
 def read(path: str | PathLike[str], *, format: str | None = None) -> Instance | Workflow | Run:
@@ -299,7 +303,18 @@ def _equipped(path: str | PathLike[str], workflow: Workflow, platform: Equips) -
     lost = [text for text in workflow.assumptions if text not in instance.assumptions]
     if lost:  # by a platform of the caller's own
         instance = altered(instance, assumptions=(*lost, *instance.assumptions))
-    return Problem(str(path), instance, bare=True, says_units=says_units)
+    left_out = "" if instance.n_resources else _needs(workflow)
+    return Problem(str(path), instance, bare=True, says_units=says_units, left_out=left_out)
+
+
+def _needs(workflow: Workflow) -> str:
+    """The resources of which some task uses more than a processor of one core has, and how many."""
+    used = {name: workflow.recorded(name) > (name == CORES) for name in workflow.resource_names}
+    names = [name for name, by in used.items() if by.any()]
+    if not names:
+        return ""
+    count = int(np.logical_or.reduce([used[name] for name in names]).sum())
+    return f"{' and '.join(names)} of {count} task{'s' * (count > 1)}"
 
 
 def _with_remark(content: Instance | Workflow | Run) -> Instance | Workflow | Run:

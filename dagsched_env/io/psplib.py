@@ -11,6 +11,7 @@ overlap. There is no communication. Tasks have the numbers of the jobs, source a
 Several modes or projects, and resources that are used up, are refused. Due dates are not read.
 """
 
+import itertools
 import re
 from collections.abc import Sequence
 
@@ -29,6 +30,8 @@ SECTIONS = {
     "resource availabilities": AVAILABLE,
 }
 """How the title of a section begins, in lower case, with single spaces → the section."""
+RELEASE = "rel.date"
+"""The column of the head that says when a project may begin."""
 TITLE = re.compile(r"^[ \t]*precedence[ \t]+relations\b", re.IGNORECASE | re.MULTILINE)
 REFUSED = {
     "projects": (1, "projects at the same time"),
@@ -121,6 +124,13 @@ def project(
 def _check_head(text: str) -> None:
     """Refuse what the lines before the first section count."""
     head = text[: found.start()] if (found := TITLE.search(text)) else text
+    for i, (titles, values) in enumerate(itertools.pairwise(head.splitlines()), start=2):
+        row = dict(zip(titles.lower().split(), values.split(), strict=False))
+        if (released := row.get(RELEASE, "0")) != "0":
+            raise FormatError(
+                f"line {i}: the project may begin at {released}, and is read as one that may begin "
+                "at 0: write 0, and add it to all times"
+            )
     for i, words in lines(head):
         counted, _, value = " ".join(words).partition(":")
         most, what = REFUSED.get(counted.strip(" -").lower(), (None, ""))

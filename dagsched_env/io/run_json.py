@@ -38,7 +38,7 @@ def parse(record: Any) -> Run:
             f"version {record.get('version')!r} of this format is not known: this package "
             f"reads version {VERSION}"
         )
-    machines = machine_file.parse(get(record, "machines", "the run"))
+    machines = machine_file.parse(get(record, "machines", "the run"), shared=True)
     index = {name: q for q, name in enumerate(machines.processor_names)}
     tasks = list(entries(record, "tasks", "run"))
     names = tuple(index_of(tasks, "tasks", "name"))

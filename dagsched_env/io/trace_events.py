@@ -317,7 +317,7 @@ def _own(slices: Sequence[Slice], other: dict[str, Any], name: str | None) -> Ru
         raise FormatError("two events have the same args.task")
     tasks = [by_number[t] for t in range(n)]
     edges = [_own_edge(edge, i, n) for i, edge in enumerate(_list(other["edges"]))]
-    machines = machine_file.parse(other["machines"])
+    machines = machine_file.parse(other["machines"], shared=True)
     start = np.array([task.start for task in tasks]) / SECOND
     finish = np.array([task.finish for task in tasks]) / SECOND
     demands = [record_of(task.args.get("demands", {}), "args.demands") for task in tasks]

@@ -91,7 +91,7 @@ def _step(
         begin(g, s)
         open_world(g, s, w)
         settle(g, s, w)  # a later arrival moves the clock: the first step is charged for it
-        e.charged[0] = 0.0
+        e.charged[0] = 0.0 if e.charge[0] == MAKESPAN else -np.inf  # deadlines may be past
         return 0.0
     before = e.charged[0]
     if action < layout.max_tasks * layout.max_processors:
@@ -112,7 +112,7 @@ def _charged(s: SituationArrays, w: WorldArrays, e: EpisodeArrays, before: float
     """What the graphs cost from a time on until now."""
     total = 0.0
     for u in range(w.arrival.shape[0]):
-        since = max(before, max(e.since[u], w.arrival[u]))
+        since = max(before, e.since[u])
         if since >= s.clock[NOW]:
             continue
         end = 0.0

@@ -341,7 +341,7 @@ def test_ccr_of_speeds_of_a_machine_file_and_of_a_file_with_its_own_processors(m
     assert ccr(MachineOptions(speeds="1,3", ccr=2.5).equip(FLOW)) == pytest.approx(2.5)
     described = MachineOptions(machines=str(machine_file), ccr=2.5)
     assert ccr(described.equip(FLOW)) == pytest.approx(2.5)
-    instance, machines = read_problem(str(OWN), MachineOptions(ccr=2.5))
+    instance, machines, _ = read_problem(str(OWN), MachineOptions(ccr=2.5))
     assert ccr(instance) == pytest.approx(2.5)
     assert machines == "2 processors as in the file, communication rescaled to CCR 2.5"
 
@@ -555,3 +555,17 @@ def test_nodes_with_cores_and_memory_from_a_command_to_a_schedule(capsys, tmp_pa
     assert found.makespan < heft(io.MachineOptions(nodes=2, ccr=0).equip(io.read("blast"))).makespan
     out, _ = run(capsys, "info", "blast", *options)
     assert any("2 identical nodes with cores 8, memory 128GB" in line for line in out)
+
+
+def test_convert_says_what_its_machines_leave_out(capsys, tmp_path):
+    """A workflow records cores and memory; processors without cores do not count them."""
+    dax = tmp_path / "a.dax"
+    profile = '<profile namespace="pegasus" key="{}">{}</profile>'
+    job = '<job id="{0}" name="{0}" runtime="5">{1}</job>'
+    uses = profile.format("cores", 2) + profile.format("memory", 1024)
+    dax.write_text(f"<adag>{job.format('a', uses)}{job.format('b', '')}</adag>")
+    options = ["--platform", "identical", "--processors", "2", "--bandwidth", "100"]
+    _, err = run(capsys, "convert", dax, tmp_path / "g.json", *options)
+    assert "left out: cores and memory of 1 task; write --cores" in err[-1]
+    _, err = run(capsys, "convert", dax, tmp_path / "g.json", *options, "--cores", "4")
+    assert not any("left out" in line for line in err)

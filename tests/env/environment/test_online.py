@@ -35,6 +35,7 @@ from dagsched_env.online import (
     RandomOutages,
     Recorded,
     Stragglers,
+    World,
     simulate,
 )
 from dagsched_env.problem.errors import DAGSchedError
@@ -117,6 +118,21 @@ def test_the_return_counts_the_time_before_the_first_arrival(objective):
             _, reward, over, _, info = one.step(int(np.flatnonzero(one.action_masks())[0]))
             total += reward
         assert total == pytest.approx(-info[objective] / scale, rel=1e-9)
+
+
+@pytest.mark.parametrize("deadline", [[1.0, 4.0], [-3.0, 2.0], [1.0, np.inf]])
+def test_the_return_counts_deadlines_before_the_arrival(deadline):
+    graphs = Instance([[3.0], [2.0], [4.0]], [(0, 1)], [0.0])
+    world = World(graphs, arrival=[0.0, 5.0], first=[0, 2, 3], deadline=deadline, weight=[2, 3])
+    env = make(instances=graphs, objective="tardiness", max_tasks=3, max_edges=1)
+    env.reset(options={"world": world})
+    total, over = 0.0, False
+    while not over:
+        _, reward, over, _, info = env.step(int(np.flatnonzero(env.action_masks())[0]))
+        total += reward
+    by_hand = 2 * (5.0 - deadline[0]) + 3 * max(9.0 - deadline[1], 0.0)
+    assert info["tardiness"] == by_hand
+    assert total * world.alone[0] == pytest.approx(-by_hand)
 
 
 @given(st.one_of(instances(), sharing_instances()), st.integers(0, 2**32 - 1))

@@ -1,5 +1,6 @@
 """What bounds a measured run: chains, bounds, plans on other machines, text, JSON and the page."""
 
+import dataclasses
 import itertools
 import json
 
@@ -12,13 +13,16 @@ from dagsched_env import explain, io
 from dagsched_env.cli import main
 from dagsched_env.explain.chains import longest_chains, measured_chain
 from dagsched_env.explain.whatif import alternatives, replayed
+from dagsched_env.problem.bounds import lower_bounds
 from dagsched_env.problem.errors import DAGSchedError
+from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.platforms import Platform
 from dagsched_env.problem.run import Run
 from dagsched_env.problem.workflow import Workflow
 from dagsched_env.schedulers import CONSTRUCTIVE
 from helpers.strategies import instances, sharing_instances
 
+FORK = [(0, i) for i in range(1, 7)] + [(i, 7) for i in range(1, 7)]
 SEEDS = st.integers(0, 2**32 - 1)
 
 
@@ -111,7 +115,7 @@ def test_the_explanation_of_a_run():
     assert found.run.makespan == 11.5
     assert found.overhead == 2.5
     assert found.plan.makespan == 7.0  # the chain and x at once, then y
-    assert found.lower_bound <= 7.0
+    assert found.lower_bound == 7.0
     assert found.idle == pytest.approx([1 - (8 + 3 + 6) / (3 * 11.5)])
     cases = {case.title: case for case in found.what_if}
     assert cases["twice the cores"].makespan == 6.0
@@ -119,7 +123,44 @@ def test_the_explanation_of_a_run():
     more = next(case for title, case in cases.items() if title.startswith("one more machine"))
     assert more.makespan == 6.0
     assert all(case.lower_bound <= case.makespan * (1 + 1e-9) for case in found.what_if)
-    assert found.bounded_by == "the longest chain of tasks"
+    assert found.bounded_by == "a search that proved it"  # the chain takes 6
+    chain = dataclasses.replace(found, lower_bound=6.0)
+    assert chain.bounded_by == "the longest chain of tasks"
+
+
+def three_on(cores: int, seconds: float = 5.0, **more) -> Run:
+    """Three tasks on one node, one after the other; ``more`` is of the workflow."""
+    durations = np.full(3, seconds)
+    workflow = Workflow(
+        ("a", "b", "c"),
+        durations,
+        **{"edges": (), "data": np.zeros(0)} | more,
+        demands=np.ones((3, 1)),
+        resource_names=("cores",),
+    )
+    node = Platform([1.0], 1.0, processor_names=["node"], capacities={"cores": [cores]})
+    start = np.arange(3) * seconds
+    return Run("make", workflow, start, start + durations, np.zeros(3, dtype=np.int64), node)
+
+
+def test_what_sets_the_lower_bound_does_set_it():
+    crowded = explain.explain(three_on(2), budget_s=0.3)
+    assert crowded.lower_bound == 10.0  # of three tasks two run on one core
+    assert crowded.bounded_by == "how many tasks can run at the same time"
+    by_work = explain.explain(three_on(1), budget_s=0.3)
+    assert (by_work.lower_bound, by_work.bounded_by) == (15.0, "the cores of all machines together")
+    proved = dataclasses.replace(by_work, lower_bound=16.0)
+    assert proved.bounded_by == "a search that proved it"
+    apart = Instance([[2.0, np.inf], [np.inf, 3.0]], [(0, 1)], [4.0])
+    moved = dataclasses.replace(
+        by_work, instance=apart, bounds=lower_bounds(apart), lower_bound=9.0
+    )
+    assert moved.bounded_by == "the longest chain of tasks with its transfers"
+    between = Instance([[1.0, 1.0]] + [[2.0, 2.0]] * 6 + [[1.0, 1.0]], FORK, [0.0] * 12)
+    middle = dataclasses.replace(
+        by_work, instance=between, bounds=lower_bounds(between), lower_bound=8.0
+    )
+    assert middle.bounded_by == "the work of all tasks together, with what comes before and after"
 
 
 def test_machines_that_are_too_small_are_refused():
@@ -173,6 +214,8 @@ def test_the_commands_read_explain_and_remember(tmp_path, capsys):
     assert "make  x" in capsys.readouterr().out
     assert main(["history", "--history", str(database), "--export", str(table)]) == 0
     assert len(table.read_text().splitlines()) == 6
+    assert main(["history", "--history", str(database), "--forget", "make:"]) == 2
+    assert "names no kind: write make alone" in capsys.readouterr().err
     assert main(["history", "--history", str(database), "--forget", "make:x"]) == 0
     assert main(["history", "--history", str(database), "--forget", "make:x"]) == 2
     assert "nothing is known of 'make:x'" in capsys.readouterr().err

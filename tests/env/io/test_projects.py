@@ -76,6 +76,7 @@ def test_the_sections_tell_the_format(tmp_path: Path, suffix: str) -> None:
         ("2        1          1           4", "2 2 1 4", "line 20: job 2 has 2 modes, of which"),
         ("nonrenewable              :  0", "nonrenewable : 2", "line 10: 2 resources that are us"),
         ("doubly constrained        :  0", "doubly constrained:1", "line 11: 1 resources that"),
+        ("1      4      0        9", "1 4 7 9", "line 15: the project may begin at 7"),
         ("projects                      :  1", "projects : 2", "line 5: 2 projects at the same"),
         ("projects                      :  1", "projects : x", "line 5: 'x' is not a whole num"),
         ("2   3   5", "2   3", "line 19 announces 3 successors, but 2 follow"),

@@ -86,6 +86,20 @@ def test_resources_and_links_are_read_back(tmp_path: Path) -> None:
     assert io.load(tmp_path / "other.json") == again  # by its content
 
 
+def test_machines_without_cores_are_read_back(tmp_path: Path) -> None:
+    """Any number of tasks may run there, as long as they have what else they use."""
+    project, trace = io.load(Path("tests/data/formats/project.sm")), tmp_path / "p.trace.json"
+    schedule = heft(project)
+    io.save(project, trace, schedule=schedule)
+    again = io.load(trace)
+    assert again.resource_names == project.resource_names
+    assert again.capacities.tolist() == project.capacities.tolist()
+    schedule.validate(again)
+    run = io.read_run(trace)
+    io.save_run(run, tmp_path / "run.json")
+    assert io.read_run(tmp_path / "run.json").schedule() == schedule
+
+
 def test_what_a_trace_has_no_place_for_is_remarked() -> None:
     for comp, release, remarks in (
         ([[1.0, 9.0]], None, (trace_events.ELSEWHERE,)),
