@@ -10,8 +10,9 @@ with communication in liamtbrand/softeng306-p1g8; j30, j60, j90 and j120, the pr
 ptal/kobe-scheduling; and the suites of the package, ``dagbench`` among them. Of the former CHECKOUT
 has the files; none are shipped.
 
-Each instance is solved once by ``dagsched_env.solver.solve`` on one core, from nothing. A schedule
-that is shorter than that on record in ``--records`` takes its place, or raises its bound. The table
+Each instance is solved once by ``dagsched_env.solver.solve`` on one core, from nothing; with
+``--go-on`` from the schedule on record, where that is longer than the best known. A schedule that
+is shorter than that on record in ``--records`` takes its place, or raises its bound. The table
 shows makespan / best known - 1, on how many instances it is at or below the best known, and how far
 makespans are above the bounds. Each finished instance is a line of ``--journal``, from which a
 second call with the same seconds, seed and code goes on.
@@ -58,6 +59,11 @@ class Archive:
         self._path = folder / f"{members.name}.json"
         self._none = records.RecordSet(members.name, members.source, {})
 
+    def get(self, name: str) -> records.Entry | None:
+        """What is on record of an instance."""
+        there = records.read_set(self._path) if self._path.exists() else self._none
+        return there.entries.get(name)
+
     def offer(self, entry: records.Entry) -> None:
         """Keep an entry if it is better; one of another instance of its name is replaced."""
         with records.alone_in(self._path.parent):
@@ -70,15 +76,19 @@ class Archive:
                 records.write_set(self._path.parent, replace(there, entries=entries))
 
 
-def solved(case: Case, instance: Instance, options: Options) -> records.Entry:
+def solved(
+    case: Case, instance: Instance, options: Options, known: records.Entry | None
+) -> records.Entry:
     """The entry of what ``solve`` finds.
 
     Args:
         case: what is known of it.
         instance: the problem.
         options: ``seconds``, ``seed``, and the ``commit`` of the code.
+        known: go on from its schedule.
     """
-    result = solve(instance, budget_s=options["seconds"], seed=options["seed"])
+    start = records.decode(instance, known.order, known.processor) if known else None
+    result = solve(instance, budget_s=options["seconds"], seed=options["seed"], start=start)
     return records.make_entry(
         case.name,
         instance,
@@ -101,10 +111,13 @@ def run(members: PublicSet, arguments: argparse.Namespace, options: Options) -> 
     for case in members.cases:
         if not fnmatch(case.name, arguments.only):
             continue
+        known = archive.get(case.name) if options["go_on"] else None
+        if known and not (case.known and records.is_shorter(case.known, known.makespan)):
+            continue
         instance = case.make()
         line = journal.find(instance)
         if line is None:
-            entry = solved(case, instance, options)
+            entry = solved(case, instance, options, known)
             journal.add(instance, asdict(entry))
             print(f"{members.name}/{case.name}: {entry.makespan:.10g}{beside(case)}", flush=True)
         else:
@@ -147,11 +160,12 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="checkout of the repository of the set")
     parser.add_argument("--only", default="*", metavar="PATTERN")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--go-on", action="store_true", help="from what is on record")
     parser.add_argument("--records", type=Path, default=ROOT / "docs" / "records")
     parser.add_argument("--journal", type=Path, default=ROOT / "runs" / "public.jsonl")
     arguments = parser.parse_args()
     arguments.journal.parent.mkdir(parents=True, exist_ok=True)
-    options = {"seconds": arguments.seconds, "seed": arguments.seed}
+    options = {name: getattr(arguments, name) for name in ("seconds", "seed", "go_on")}
     options |= {"commit": last_change(ROOT, CODE)}
     try:
         sets = [public_set(name, arguments.folder) for name in arguments.set]

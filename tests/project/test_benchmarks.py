@@ -23,6 +23,8 @@ from aerl_trainer.tree.records import SearchJob
 from dagsched_env import Instance, records, suites
 from dagsched_env.generators import TopcuogluGenerator
 from dagsched_env.online import Outage, World
+from dagsched_env.problem.schedule import Schedule
+from dagsched_env.solver import solve
 from helpers import ROOT
 from helpers.small_runs import problem
 
@@ -330,6 +332,25 @@ def test_public_sets_are_solved_once_and_what_is_found_is_on_record(
     again = public(printed_here, tmp_path, "--set", "paper", "--only", "[HK]*")
     assert again.strip() == table.strip()
     assert (tmp_path / "records" / "paper.json").read_text() == kept
+
+
+def test_a_public_set_goes_on_from_what_is_on_record(printed_here, tmp_path):
+    """Where that is longer than the best known; the rest of the set is left alone."""
+    instance = suites.instance("paper", "Hsu")
+    order = instance.topological_order
+    finish = np.empty(instance.n_tasks)
+    finish[order] = instance.comp[order, 0].cumsum()  # one after the other on one processor
+    long = Schedule(np.zeros_like(order), finish - instance.comp[:, 0], finish)
+    entry = records.make_entry("Hsu", instance, long, date="2026-01-01", solver="by hand")
+    other = suites.instance("paper", "Ahmad")
+    best = records.make_entry("Ahmad", other, solve(other).schedule, date="2026-01-01")
+    (tmp_path / "records").mkdir()
+    there = records.RecordSet("paper", "a suite", {"Hsu": entry, "Ahmad": best})
+    records.write_set(tmp_path / "records", there)
+    printed = public(printed_here, tmp_path, "--set", "paper", "--only", "[AH]*", "--go-on")
+    assert printed.splitlines()[0] == "paper/Hsu: 80, best known 80"
+    now = records.read_set(tmp_path / "records" / "paper.json").entries
+    assert (now["Hsu"].makespan, now["Ahmad"]) == (80, best)
 
 
 def test_public_sets_of_a_checkout(printed_here, tmp_path):
