@@ -25,7 +25,7 @@ from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
 from dagsched_env.solver import solve
 from dagsched_env.sources import plugins
-from dagsched_env.sources.specs import settings_of, value_of
+from dagsched_env.sources.parameters import settings_of, value_of
 
 LISTS: dict[str, Order] = {
     "mct": "arrival",

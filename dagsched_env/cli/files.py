@@ -16,6 +16,7 @@ from dagsched_env.io.formats import FORMATS, WRITABLE
 from dagsched_env.problem.errors import DAGSchedError
 from dagsched_env.problem.platforms import PLATFORMS
 from dagsched_env.sources import as_instance, plugins, specs
+from dagsched_env.sources.parameters import plain
 
 MOST_TASKS = 10**8
 """Beyond, a graph does not fit into the memory of any usual machine."""
@@ -169,4 +170,4 @@ def _setting(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key:
         raise DAGSchedError(f"{text!r} is not a setting: write KEY=VALUE")
-    return specs.plain(key), value
+    return plain(key), value

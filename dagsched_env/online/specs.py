@@ -9,7 +9,7 @@ from dagsched_env.online.arrivals import ARRIVALS, Arrivals
 from dagsched_env.online.noise import NOISES, Noise
 from dagsched_env.online.outages import OUTAGES, Outages
 from dagsched_env.problem.errors import DAGSchedError
-from dagsched_env.sources.specs import plain, settings_of, value_of
+from dagsched_env.sources.parameters import plain, settings_of, value_of
 
 __all__ = ["parse_arrivals", "parse_noise", "parse_outages", "table"]
 

@@ -3,6 +3,7 @@
 In reading order:
 
 - ``plugins``: schedulers, families and generators of users;
+- ``parameters``: what families and platforms take, as text;
 - ``specs``: problems as text, ``family:NAME?…`` and files with their machines;
 - ``instances``: a function that draws, from any of these, and the padded sizes.
 """

@@ -25,6 +25,7 @@ from dagsched_env.pictures.page import Cell, plain, sortable_table, sorting
 from dagsched_env.problem.platforms import PLATFORMS
 from dagsched_env.schedulers import CONSTRUCTIVE, SCHEDULERS, SEARCHERS
 from dagsched_env.sources import specs
+from dagsched_env.sources.parameters import parameters
 
 MARKER = re.compile(r"^\{\{ (\w+) \}\}$", re.MULTILINE)
 
@@ -151,7 +152,7 @@ def _section(name: str, factory: Callable[..., Any]) -> str:
     meanings = meanings_of(factory)
     rows = [
         (code(parameter.key), parameter.kind, code(parameter.shown_default), meanings[argument])
-        for parameter in specs.parameters(factory).values()
+        for parameter in parameters(factory).values()
         for argument in [parameter.name]
     ]
     parts = [f"### `{name}`", prose_of(factory)]

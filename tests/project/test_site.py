@@ -23,7 +23,7 @@ from dagsched_env.environment.rewards import REWARDS
 from dagsched_env.generators import GENERATORS
 from dagsched_env.io import FORMATS
 from dagsched_env.problem.platforms import PLATFORMS
-from dagsched_env.sources import specs
+from dagsched_env.sources.parameters import parameters
 from helpers import ROOT
 from helpers.snippets import EXAMPLE, OUTPUT, blocks, run_here
 
@@ -176,7 +176,7 @@ def test_a_section_has_a_row_for_each_parameter(
     assert list(found) == list(registry)
     for name, text in found.items():
         keys = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
-        assert keys == list(specs.parameters(registry[name])), name
+        assert keys == list(parameters(registry[name])), name
 
 
 def test_every_marker_names_a_table_and_every_table_is_used(tables: ModuleType) -> None:

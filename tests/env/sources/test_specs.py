@@ -36,7 +36,7 @@ from dagsched_env.problem.platforms import (
     Unrelated,
 )
 from dagsched_env.schedulers import heft
-from dagsched_env.sources import Draw, plugins, specs
+from dagsched_env.sources import Draw, parameters, plugins, specs
 
 OF_FAMILY = {
     "chains": "chains=2..3&length=2",
@@ -223,7 +223,7 @@ def test_parameters_of_families_and_platforms_do_not_clash() -> None:
         for family in GENERATORS:
             own = OF_FAMILY[family].replace("-", "_").split("&")
             if family not in ("topcuoglu", "toy", "job_shop", "molecular_dynamics"):
-                assert not shared & {specs.plain(part.partition("=")[0]) for part in own}
+                assert not shared & {parameters.plain(part.partition("=")[0]) for part in own}
 
 
 def test_the_table_shows_every_parameter_with_its_default() -> None:
