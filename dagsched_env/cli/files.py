@@ -104,12 +104,6 @@ def _convert(arguments: argparse.Namespace) -> None:
     check_instance_output("OUT", arguments.target, arguments.target_format, inputs)
     options = machine_flags(arguments)
     instance, _, left_out = read_problem(arguments.source, options, format=arguments.source_format)
-    if left_out:
-        print(
-            f"dagsched: left out: {left_out}; write {options.label('cores')}, by which processors "
-            "have resources, to keep what tasks use",
-            file=sys.stderr,
-        )
     schedule = read_schedule(arguments.schedule, instance) if arguments.schedule else None
     io.save(
         instance,
@@ -118,6 +112,12 @@ def _convert(arguments: argparse.Namespace) -> None:
         schedule=schedule,
         safe=arguments.safe,
     )
+    if left_out:
+        print(
+            f"dagsched: left out: {left_out}; write {options.label('cores')}, by which processors "
+            "have resources, to keep what tasks use",
+            file=sys.stderr,
+        )
     print(f"wrote {arguments.target}")
 
 

@@ -19,7 +19,7 @@ from dagsched_env import io
 from dagsched_env.io.assumptions import stated
 from dagsched_env.io.machine_options import IN_MACHINE_FILE, MachineOptions
 from dagsched_env.io.machine_parameters import DEFAULT_KIND, OF_TASKS, PROCESSORS
-from dagsched_env.io.problems import assumed, assumption, doubtful_units, notice
+from dagsched_env.io.statements import assumed, assumption, doubtful_units, notice
 from dagsched_env.pictures.labels import one_line
 from dagsched_env.problem.errors import (
     AssumptionWarning,

@@ -92,6 +92,7 @@ In reading order:
 - ``machine_checks``: which of it is refused;
 - ``machine_options``: puts a workflow on these machines, and says so in one line;
 - ``problems``: problems in files and folders, on these machines;
+- ``statements``: what is said of them: machines, assumptions, doubtful units;
 - ``journal``: results of long commands, from which a later call goes on.
 """
 
@@ -112,19 +113,18 @@ from dagsched_env.io.numbers import MOST_PROCESSORS
 from dagsched_env.io.problems import (
     Equips,
     Problem,
-    assumed,
     machine_files,
     read,
     read_problem,
     read_problems,
     read_run,
     reads,
-    warn_assumed,
     would_read,
 )
 from dagsched_env.io.recognise import check_name
 from dagsched_env.io.source import named
 from dagsched_env.io.spreadsheets import with_quoted_names
+from dagsched_env.io.statements import assumed, warn_assumed
 from dagsched_env.io.traces import BUNDLED, bundled
 from dagsched_env.problem.errors import DAGSchedError, expect
 from dagsched_env.problem.instance import Instance
