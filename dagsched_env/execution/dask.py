@@ -12,6 +12,8 @@ import functools
 import math
 import queue
 import time
+import traceback
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -136,6 +138,7 @@ class Workers:
         self._ended: queue.Queue[Callable[[], list[Done]]] = queue.Queue()
         self._reports = Reports(client, self._hear)
         self._report: dict[int, Report] = {}
+        self._in_vain: Counter[int] = Counter()
         self._futures: dict[int, Any] = {}
         self._commands: set[int] = set()
         self._jobs: Sequence[Job] = ()
@@ -256,6 +259,9 @@ class Workers:
         self._reports.close()
 
     def _hear(self, task: int, report: Report) -> None:
+        if report.failed:
+            self._in_vain[task] += bool(self._whole)  # else the engine counts them
+            return
         self._report[task] = report
         if self._whole:
             self._ended.put(functools.partial(self._told, task))
@@ -327,7 +333,8 @@ class Workers:
         if report.worker in self._ahead:  # else it came and went unseen
             finish = report.finish - self._ahead[report.worker]
         start = finish - (report.finish - report.start)
-        return done._replace(start=start, finish=finish, result_bytes=report.result_bytes)
+        size, in_vain = report.result_bytes, self._in_vain[done.task]
+        return done._replace(start=start, finish=finish, result_bytes=size, in_vain=in_vain)
 
 
 def _workers(client: Any) -> dict[str, Any]:
@@ -373,5 +380,6 @@ def _blamed(key: str, dask_scheduler: Any) -> str | None:
 
 
 def _why(future: Any) -> str:
-    error = future.exception() if future.status == "error" else "it was cancelled"
-    return str(error) or type(error).__name__
+    if future.status != "error":
+        return "it was cancelled"
+    return traceback.format_exception_only(future.exception())[-1].strip()

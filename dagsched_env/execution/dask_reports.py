@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 
 class Report(NamedTuple):
-    """Of one job that has returned."""
+    """Of one job, or of one attempt."""
 
     worker: str
     """Its address."""
@@ -21,6 +21,8 @@ class Report(NamedTuple):
     """Both in seconds of ``time.monotonic`` of the worker."""
     result_bytes: float | None
     """Size of what it returned; None = not known, or it returned nothing."""
+    failed: bool = False
+    """It has raised an error, and may be begun again."""
 
 
 Hears = Callable[[int, Report], None]
@@ -72,11 +74,18 @@ def _reporting(
     """On the worker."""
     from distributed import get_worker
 
-    start = time.monotonic()
-    value = action(*inputs[:count])
-    finish = time.monotonic()
-    worker = get_worker()
-    worker.log_event(topic, [run, task, worker.address, start, finish, _size(value)])
+    worker, start = get_worker(), time.monotonic()
+
+    def tell(size: float | None, failed: bool) -> None:
+        event = [run, task, worker.address, start, time.monotonic(), size, failed]
+        worker.log_event(topic, event)
+
+    try:
+        value = action(*inputs[:count])
+    except Exception:
+        tell(None, True)
+        raise
+    tell(_size(value), False)
     return value
 
 

@@ -270,15 +270,17 @@ class _Engine:
         workflow = self._graph.workflow()
         runtimes, demands = np.full(n, np.nan), np.array(workflow.demands)
         result_bytes: list[float | None] = [None] * n
+        in_vain = np.zeros(n, dtype=np.int64)
         for done in self._backend.measured(list(self._done.values())):
             t = done.task
             start[t], finish[t] = done.start - self._began, done.finish - self._began
             machine[t], runtimes[t] = self._machine[t], done.finish - done.start
             if callable(self._graph.jobs[t].action):  # what a command makes is in files
                 result_bytes[t] = done.result_bytes
+            in_vain[t] = done.in_vain
             if done.memory is not None:
                 demands[t, workflow.resource_names.index(MEMORY)] = done.memory
-        begun = self._times_failed + np.isin(np.arange(n), list(self._done))
+        begun = self._times_failed + np.isin(np.arange(n), list(self._done)) + in_vain
         again = int((begun > 1).sum())
         sizes = [job.input_bytes for job in self._graph.jobs]
         return Run(

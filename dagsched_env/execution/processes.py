@@ -8,6 +8,7 @@ runs at once.
 import multiprocessing
 import os
 import pickle
+import resource
 import signal
 import subprocess
 import threading
@@ -38,6 +39,9 @@ class Done(NamedTuple):
     """The most that it used (bytes), where that is known."""
     result_bytes: float | None = None
     """Size of what it returned, where that is known; there after ``Backend.measured``."""
+    in_vain: int = 0
+    """Attempts before this one of which the backend told nobody; there after
+    ``Backend.measured``."""
 
 
 class StartAll(Protocol):
@@ -212,7 +216,10 @@ class _Command:
         self._process.returncode = code  # it is waited for here, for the sake of its memory
         self.clean_up()
         error = None if code == 0 else f"exit code {code}"
-        return Done(task, self._start, self._finish, None, error, usage.ru_maxrss * 1024.0)
+        # Linux counts what this process had when it began the command.
+        own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        memory = usage.ru_maxrss * 1024.0 if usage.ru_maxrss > own else None
+        return Done(task, self._start, self._finish, None, error, memory)
 
     def wait(self, timeout_s: float | None) -> None:
         self._clock.join(timeout_s)

@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from dagsched_env.kernels.arrays import Floats
-from dagsched_env.kernels.graph.destructive import refutes
+from dagsched_env.kernels.graph.bounds import links_alike
+from dagsched_env.kernels.graph.destructive import copied, refutes
 from dagsched_env.kernels.graph.windows import MOST, TAKEN, Windows
 from dagsched_env.problem.bounds import heads, lower_bounds, tails
 from dagsched_env.problem.instance import Instance
@@ -95,7 +96,7 @@ class _Search:
         high, narrowed = self._makespan, _widest(self._instance)
         while high > self.low * (1.0 + PRECISION):
             horizon = min(self.low * (1.0 + step), 0.5 * (self.low + high))
-            trial = Windows._make(array.copy() for array in narrowed)
+            trial = copied(narrowed)
             if self._refutes(horizon, trial, probing):
                 self.low = horizon
                 step *= 2.0
@@ -117,4 +118,5 @@ def _widest(instance: Instance) -> Windows:
     n, p = instance.comp.shape
     sent = np.zeros((2, instance.n_edges, p))
     due = np.ones((2, n), dtype=np.bool_)
-    return Windows(heads(instance), tails(instance), *sent, *due)
+    alike = links_alike(instance.arrays)
+    return Windows(heads(instance), tails(instance), sent[0], sent[1], due[0], due[1], alike)

@@ -53,7 +53,7 @@ def refutes(
     if not _settle(g, back, w, horizon, effort) or _overloads(g, w, horizon):
         return True
     if probing:
-        trial = _copied(w)
+        trial = copied(w)
         for _ in range(PROBINGS):
             possible, changed = _probe(g, back, w, trial, horizon, effort)
             if not possible or (changed and _overloads(g, w, horizon)):
@@ -68,7 +68,7 @@ def _settle(
     g: InstanceArrays, back: InstanceArrays, w: Windows, horizon: float, effort: Ints
 ) -> bool:
     """Make the windows smaller until nothing changes; whether the horizon remains possible."""
-    back_w = Windows(w.tail, w.head, w.sent_back, w.sent, w.due_back, w.due)
+    back_w = Windows(w.tail, w.head, w.sent_back, w.sent, w.due_back, w.due, w.alike)
     for _ in range(SWEEPS):
         possible, _ = raise_heads(g, w, horizon, effort)
         if not possible:
@@ -152,10 +152,10 @@ def _probe(
                 w.head[v, q] = w.tail[v, q] = np.inf
                 excluded = True
             effort[TAKEN] += (n + w.sent.shape[0]) * p // 4  # the copies
+            if effort[TAKEN] > effort[MOST]:
+                return True, changed or excluded
         if w.head[v].min() == np.inf:
             return False, True
-        if effort[TAKEN] > effort[MOST]:
-            return True, changed
         if _narrow(g, w, head, tail, horizon) or excluded:
             changed = True
             make_due(g, w, v)
@@ -187,7 +187,8 @@ def _narrow(g: InstanceArrays, w: Windows, head: Floats, tail: Floats, horizon: 
 
 
 @kernel
-def _copied(w: Windows) -> Windows:
+def copied(w: Windows) -> Windows:
+    """Others of the same values."""
     return Windows(
         w.head.copy(),
         w.tail.copy(),
@@ -195,6 +196,7 @@ def _copied(w: Windows) -> Windows:
         w.sent_back.copy(),
         w.due.copy(),
         w.due_back.copy(),
+        w.alike,
     )
 
 

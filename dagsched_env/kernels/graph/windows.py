@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dagsched_env.kernels.arrays import Floats, InstanceArrays, Ints
-from dagsched_env.kernels.graph.bounds import ascending, links_alike
+from dagsched_env.kernels.graph.bounds import ascending
 from dagsched_env.kernels.graph.communication import communication
 from dagsched_env.kernels.jit import kernel
 
@@ -45,6 +45,7 @@ class Windows(NamedTuple):
     sent_back: Floats  # [m, p] the same on the reversed graph, in the order of ``succ_task``
     due: npt.NDArray[np.bool_]  # [n] whose heads are to be raised
     due_back: npt.NDArray[np.bool_]  # [n] whose tails are to be raised
+    alike: bool  # a transfer takes the same time between any two processors
 
 
 class Ancestors(NamedTuple):
@@ -68,7 +69,6 @@ def raise_heads(g: InstanceArrays, w: Windows, horizon: float, effort: Ints) -> 
         Whether the horizon remains possible; whether a window has changed.
     """
     n, p = g.comp.shape
-    alike = links_alike(g)
     space = Ancestors(np.full(n, np.inf), np.empty(n, dtype=np.int64))
     slack = SLACK * horizon
     changed = False
@@ -77,7 +77,7 @@ def raise_heads(g: InstanceArrays, w: Windows, horizon: float, effort: Ints) -> 
         if not w.due[v] or effort[TAKEN] > effort[MOST]:
             continue
         w.due[v] = False
-        _find_sent(g, w, v, alike)
+        _find_sent(g, w, v)
         effort[TAKEN] += p * (1 + g.pred_ptr[v + 1] - g.pred_ptr[v])
         moved, possible = False, False
         for q in range(p):
@@ -108,12 +108,12 @@ def make_due(g: InstanceArrays, w: Windows, v: int) -> None:
 
 
 @kernel
-def _find_sent(g: InstanceArrays, w: Windows, v: int, alike: bool) -> None:
+def _find_sent(g: InstanceArrays, w: Windows, v: int) -> None:
     """``sent`` of the inputs of a task."""
     p = g.comp.shape[1]
     for e in range(g.pred_ptr[v], g.pred_ptr[v + 1]):
         u = g.pred_task[e]
-        if alike:
+        if w.alike:
             first, second, at = np.inf, np.inf, -1
             for a in range(p):
                 finish = w.head[u, a] + g.comp[u, a]

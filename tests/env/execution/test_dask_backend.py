@@ -57,8 +57,10 @@ def test_failures_are_retried_and_named(client, tmp_path):
     instance = graph.instance(machines(client))
     for by in (ListOrder(instance), heft(instance)):
         (tmp_path / "f").unlink(missing_ok=True)
-        with pytest.raises(ExecutionError, match="job 'b': no such column") as caught:
+        with pytest.raises(ExecutionError, match="job 'b': ValueError: no such column") as caught:
             execute(graph, instance, by, on="dask", client=client, retries=1)
+        (remark,) = caught.value.execution.run.remarks
+        assert remark.endswith("jobs were begun more than once")
         assert caught.value.execution.run.ran.tolist() == [True, False]
 
 
@@ -71,7 +73,7 @@ def test_the_job_that_failed_is_named_not_those_behind_it(client):
     ]
     graph = JobGraph(jobs)
     instance = graph.instance(machines(client))
-    with pytest.raises(ExecutionError, match="job 'bad': no such column"):
+    with pytest.raises(ExecutionError, match="job 'bad': ValueError: no such column"):
         execute(graph, instance, heft(instance), on="dask", client=client)
 
 
