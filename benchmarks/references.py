@@ -4,6 +4,7 @@
     python benchmarks/references.py --seconds 17
     python benchmarks/references.py --seconds 60 --suite test --only '*-n100-*'
     python benchmarks/references.py --bounds
+    python benchmarks/references.py --records docs/records
 
 Without ``--seconds`` this only reports what is known. With it, every instance of n tasks whose
 optimum is not proved is searched until it has had ``seconds * sqrt(n / 100)`` in all runs together,
@@ -13,7 +14,8 @@ raises the bound. A makespan on record is replaced by shorter ones only, a bound
 record without a commit is searched again, until its makespan is found once more.
 
 ``--bounds`` only raises the bounds, where those that the package computes are higher; some of
-them are proofs. It takes some seconds for each problem that is not proved.
+them are proofs. It takes some seconds for each problem that is not proved. ``--records`` takes over
+the makespans of such an archive that are shorter.
 
 The file is written after each instance, so a run that was killed goes on where it was. More
 ``--seconds`` go on from there, too, with other seeds.
@@ -38,6 +40,7 @@ from dagsched_env.io.atomic import write_text
 from dagsched_env.problem.destructive import destructive_bound
 from dagsched_env.problem.instance import Instance
 from dagsched_env.problem.schedule import Schedule
+from dagsched_env.records import read_set
 from dagsched_env.schedulers import annealing, best_of_portfolio, genetic, hill_climbing
 from dagsched_env.solver.result import OPTIMALITY_TOLERANCE
 from dagsched_env.suites.references import PROOF_TOLERANCE, Reference, dump, parse
@@ -366,6 +369,31 @@ def raise_bounds(path: Path, chosen: Sequence[str], pattern: str) -> Iterator[st
                 yield f"{suite}/{name}: {before.lower_bound:.6g} to {bound:.6g}, {gap(after)}"
 
 
+def take_over(path: Path, chosen: Sequence[str], pattern: str, folder: Path) -> Iterator[str]:
+    """Take over the makespans that are shorter in the archive; a line on each."""
+    for suite in chosen:
+        archive = folder / f"{suite}.json"
+        entries = read_set(archive).entries if archive.exists() else {}
+        for name, before in known_of(path, suite).items():
+            entry = entries.get(name)
+            if entry is None or not fnmatch(name, pattern):
+                continue
+            if entry.fingerprint != before.fingerprint or (
+                entry.makespan >= before.makespan * SHORTER
+            ):
+                continue
+            after = replace(
+                before,
+                makespan=entry.makespan,
+                found_by=f"{entry.solver}, on record since {entry.date}",
+                commit=entry.commit,
+                optimal=entry.makespan <= before.lower_bound * (1.0 + OPTIMALITY_TOLERANCE),
+            )
+            save(path, after)
+            change = after.makespan / before.makespan - 1
+            yield f"{suite}/{name}: {after.makespan:.6g} ({change:.2%}), {gap(after)}"
+
+
 def raised(known: Reference, bound: float) -> Reference:
     """A record with a higher bound.
 
@@ -411,6 +439,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Report or improve the reference makespans.")
     parser.add_argument("--seconds", type=float, help="search 100 tasks for so long in all")
     parser.add_argument("--bounds", action="store_true", help="raise bounds, search nothing")
+    parser.add_argument("--records", type=Path, metavar="FOLDER", help="take over what is shorter")
     parser.add_argument("--suite", nargs="+", choices=SUITES, default=SUITES)
     parser.add_argument("--only", default="*", metavar="PATTERN", help="names of instances")
     parser.add_argument("--out", type=Path, default=FILE, help="default: the file of the package")
@@ -420,6 +449,9 @@ def main(arguments: list[str] | None = None) -> None:
         if todo:
             get_ready()
         for line in improve(options.out, todo):
+            print(line, flush=True)
+    if options.records:
+        for line in take_over(options.out, options.suite, options.only, options.records):
             print(line, flush=True)
     if options.bounds:
         for line in raise_bounds(options.out, options.suite, options.only):

@@ -376,3 +376,17 @@ def test_decisions_on_many_jobs_are_quick(make, n, capsys):
     with capsys.disabled():
         print(f"\n{n} jobs: first decision {taken[0]:.2f} s, then {max(taken[1:]):.3f} s at most")
     assert max(taken[1:]) < 5e-5 * n
+
+
+def test_no_checkpoint_begins_while_a_failed_job_waits(make):
+    """Snakemake forgets such a job when a checkpoint ends."""
+    checkpoint, failed, other = Job("parts", 0, cores=2, priority=1), Job("a", 0), Job("b", 0)
+    checkpoint.is_checkpoint, failed.attempt = True, 2
+    jobs = [checkpoint, other, failed]
+    scheduler = make(Graph(jobs))
+    assert set(select(scheduler, jobs)) == {failed, other}
+    alone = [checkpoint, failed]
+    failed.scheduler_resources["_cores"] = 3  # it would wait for ever
+    assert select(make(Graph(alone)), alone) == [checkpoint]
+    failed.scheduler_resources["_cores"], failed.attempt = 1, 1
+    assert select(make(Graph(alone)), alone) == [checkpoint]

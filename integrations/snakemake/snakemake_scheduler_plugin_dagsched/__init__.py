@@ -114,6 +114,7 @@ class Scheduler(SchedulerBase):
             chosen = _fitting(selectable_jobs, free)
             if len(chosen) < len(selectable_jobs):  # there is a choice
                 chosen = self._chosen(selectable_jobs, remaining_jobs, free, input_sizes)
+                chosen = self._without_loss(chosen, selectable_jobs, free)
             self._note_start(chosen, remaining_jobs)
             return chosen
         except Exception as error:
@@ -143,6 +144,20 @@ class Scheduler(SchedulerBase):
             # Needs became known that were not, or all would wait for ever.
             chosen = _fitting(dict.fromkeys([*order, *greedy]), free)
         return chosen
+
+    def _without_loss(
+        self,
+        chosen: list[JobSchedulerInterface],
+        jobs: Sequence[JobSchedulerInterface],
+        free: Mapping[str, int],
+    ) -> list[JobSchedulerInterface]:
+        """No checkpoint begins while a failed job waits, which Snakemake forgets at its end."""
+        waiting = [job for job in jobs if getattr(job, "attempt", 1) > 1 and job not in chosen]
+        if not waiting or not any(map(_is_checkpoint, chosen)):
+            return chosen
+        others = [job for job in (*chosen, *jobs) if not _is_checkpoint(job)]
+        again = _fitting(dict.fromkeys([*waiting, *others]), free)
+        return again if again or self._running else chosen
 
     def _starts(
         self,
@@ -273,6 +288,10 @@ def _members(job: Any) -> tuple[Any, ...]:
     if jobs is None:
         return (job,)
     return tuple(jobs() if callable(jobs) else jobs)
+
+
+def _is_checkpoint(job: Any) -> bool:
+    return bool(getattr(job, "is_checkpoint", False))
 
 
 def _kind(job: Any) -> str:

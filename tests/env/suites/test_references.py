@@ -16,6 +16,7 @@ import pytest
 from dagsched_env import suites
 from dagsched_env.io.atomic import write_text
 from dagsched_env.problem.errors import FormatError, InvalidScheduleError
+from dagsched_env.records import RecordSet, make_entry, write_set
 from dagsched_env.schedulers import heft
 from dagsched_env.suites.references import Reference, dump, parse, published_references
 from helpers import ROOT
@@ -76,6 +77,21 @@ def test_bounds_are_only_raised(script: ModuleType, tmp_path: Path) -> None:
     assert all(after[other].lower_bound >= records[other].lower_bound for other in others)
     with pytest.raises(RuntimeError, match="is above the makespan"):
         script.raised(low, 2.0 * low.makespan)
+
+
+def test_a_shorter_record_is_taken_over(script: ModuleType, solved: Path, tmp_path: Path) -> None:
+    name, instance = "Hsu", suites.instance("paper", "Hsu")
+    schedule = script.exact.solve(instance, time_limit_s=5, workers=1).schedule
+    entry = make_entry(name, instance, schedule, date="2026-01-02", solver="somebody")
+    write_set(tmp_path, RecordSet("paper", "a suite", {name: entry}))
+    path = altered(solved, tmp_path / "longer.json", name, makespan=1e6, optimal=False)
+    command = ["--suite", "paper", "--out", str(path), "--records", str(tmp_path)]
+    script.main(command)
+    found = records(path)[name]
+    assert found.makespan == schedule.makespan == records(solved)[name].makespan
+    assert (found.found_by, found.optimal) == ("somebody, on record since 2026-01-02", True)
+    script.main(command)
+    assert records(path)[name] == found
 
 
 @pytest.fixture(scope="module")
