@@ -104,7 +104,7 @@ def race(
         track.iterate_lists(LISTS, again=False)
         track.run(track.tabu(), 1.0)
         return
-    alone = track.annealing(ALONE)
+    alone = track.annealing(COOL if best.instance.n_resources else ALONE)
     per_task = track.expected_moves(alone) / best.instance.n_tasks
     if per_task < FEW:
         track.iterate_lists(MORE_LISTS, again=True)
