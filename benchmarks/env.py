@@ -18,8 +18,11 @@ from gymnasium.vector import SyncVectorEnv, VectorEnv
 from timing import best_of
 
 from dagsched_env import DAGSchedEnv, Instance
+from dagsched_env.environment.online.env import DAGSchedOnlineEnv
+from dagsched_env.environment.online.vector import DAGSchedOnlineVectorEnv
 from dagsched_env.environment.vector import DAGSchedVectorEnv
 from dagsched_env.generators import TopcuogluGenerator
+from dagsched_env.online import Lognormal
 from dagsched_env.schedulers.heft import heft
 from dagsched_env.schedulers.simulated_annealing import annealing
 
@@ -131,6 +134,22 @@ def report_vector(instances: list[Instance]) -> None:
         )
 
 
+def report_online(instances: list[Instance]) -> None:
+    """The environment in which time goes on, with durations that differ from the expected ones."""
+    noise = Lognormal(0.3)
+    single = best_of(lambda: step_rate(DAGSchedOnlineEnv(instances, noise=noise)))
+    ratio = best_of(lambda: step_rate(DAGSchedEnv(instances))) / single
+    print(f"one DAGSchedOnline-v0 step takes {ratio:.1f} DAGSched-v0 steps (at most 2)")
+    envs = DAGSchedOnlineVectorEnv(instances, num_envs=NUM_ENVS, copy=False, noise=noise)
+    ratio = best_of(lambda: vector_rate(envs)) / single
+    several = SyncVectorEnv([lambda: DAGSchedOnlineEnv(instances, noise=noise)] * NUM_ENVS)
+    to_sync = ratio * single / best_of(lambda: vector_rate(several), repeats=2)
+    print(
+        f"vector env of {NUM_ENVS}, copy=False: {ratio:.1f} x the steps of a single one, resets "
+        f"included (at least 20), {to_sync:.0f} x SyncVectorEnv"
+    )
+
+
 def as_related(instance: Instance, rng: np.random.Generator) -> tuple[Instance, list, list]:
     """The same graph with processors of different speed, which both packages can express.
 
@@ -217,6 +236,7 @@ def main() -> None:
     print("n = 30 tasks, p = 4 processors, one core")
     report_steps(instances)
     report_vector(instances)
+    report_online(instances)
     report_saga()
     report_annealing(instances[0])
     report_large()
