@@ -6,7 +6,7 @@ import numpy as np
 
 from dagsched_env.kernels.arrays import Floats
 from dagsched_env.kernels.graph.bounds import links_alike
-from dagsched_env.kernels.graph.destructive import copied, refutes
+from dagsched_env.kernels.graph.destructive import refutes
 from dagsched_env.kernels.graph.windows import MOST, TAKEN, Windows
 from dagsched_env.problem.bounds import heads, lower_bounds, tails
 from dagsched_env.problem.instance import Instance
@@ -96,7 +96,7 @@ class _Search:
         high, narrowed = self._makespan, _widest(self._instance)
         while high > self.low * (1.0 + PRECISION):
             horizon = min(self.low * (1.0 + step), 0.5 * (self.low + high))
-            trial = copied(narrowed)
+            trial = _copied(narrowed)
             if self._refutes(horizon, trial, probing):
                 self.low = horizon
                 step *= 2.0
@@ -120,3 +120,14 @@ def _widest(instance: Instance) -> Windows:
     due = np.ones((2, n), dtype=np.bool_)
     alike = links_alike(instance.arrays)
     return Windows(heads(instance), tails(instance), sent[0], sent[1], due[0], due[1], alike)
+
+
+def _copied(w: Windows) -> Windows:
+    return w._replace(
+        head=w.head.copy(),
+        tail=w.tail.copy(),
+        sent=w.sent.copy(),
+        sent_back=w.sent_back.copy(),
+        due=w.due.copy(),
+        due_back=w.due_back.copy(),
+    )

@@ -53,7 +53,7 @@ def refutes(
     if not _settle(g, back, w, horizon, effort) or _overloads(g, w, horizon):
         return True
     if probing:
-        trial = copied(w)
+        trial = _copied(w)
         for _ in range(PROBINGS):
             possible, changed = _probe(g, back, w, trial, horizon, effort)
             if not possible or (changed and _overloads(g, w, horizon)):
@@ -187,8 +187,7 @@ def _narrow(g: InstanceArrays, w: Windows, head: Floats, tail: Floats, horizon: 
 
 
 @kernel
-def copied(w: Windows) -> Windows:
-    """Others of the same values."""
+def _copied(w: Windows) -> Windows:
     return Windows(
         w.head.copy(),
         w.tail.copy(),

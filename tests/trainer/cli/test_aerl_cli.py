@@ -147,7 +147,7 @@ def test_train_leaves_results_and_pictures(trained: tuple[Path, str]) -> None:
 def test_train_leaves_a_report(trained: tuple[Path, str]) -> None:
     directory, output = trained
     page = (directory / "report.html").read_text(encoding="utf-8")
-    assert f"report          {Path('run') / 'report.html'}" in output
+    assert f"report          {Path('a run') / 'report.html'}" in output
     assert "suite:heldout: 40 instances; search 5 simulations" in page
     assert re.findall(r"<tr[^>]*><td>(\w+)", page.partition("Learning curve")[0]) == ROWS
     assert page.count("<svg ") == 6
