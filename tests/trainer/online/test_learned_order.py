@@ -167,7 +167,7 @@ def test_the_command_knows_it_by_name(
         ("builtins:len", "the dispatcher odd raised TypeError"),
         ("builtins:id", "the dispatcher odd raised AttributeError: 'int' object has no attribute"),
         ("nowhere:x", "loading the dispatcher odd raised ModuleNotFoundError"),
-        ("helpers.actions:OfMachineNine", "task 0 on machine 9: there are tasks 0 to 1"),
+        ("helpers.actions:OfMachineNine", "task 0 on machine 9: there are tasks 0 to 34"),
     ],
 )
 def test_dispatchers_of_others_that_go_wrong_are_one_line(
