@@ -153,9 +153,11 @@ def _probe(
                 excluded = True
             effort[TAKEN] += (n + w.sent.shape[0]) * p // 4  # the copies
             if effort[TAKEN] > effort[MOST]:
-                return True, changed or excluded
+                break
         if w.head[v].min() == np.inf:
             return False, True
+        if effort[TAKEN] > effort[MOST]:  # what follows from the others is not known
+            return True, changed or excluded
         if _narrow(g, w, head, tail, horizon) or excluded:
             changed = True
             make_due(g, w, v)
