@@ -168,3 +168,8 @@ def test_one_task_and_no_work():
     assert destructive_bound(Instance([[3, INF]], [], [])) == 3
     assert destructive_bound(Instance([[0.0], [0.0]], [(0, 1)], [7])) == 0
     assert windows(Instance([[0.0]], [], []), 0.0)[0] == 0
+
+
+def test_a_bound_of_one_task_on_thousands_of_processors_is_no_work():
+    """Links are looked at once, and not for each processor that is supposed."""
+    assert destructive_bound(Instance(np.ones((1, 2000)), [], [])) == 1.0
