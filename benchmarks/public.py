@@ -61,19 +61,21 @@ class Archive:
 
     def get(self, name: str) -> records.Entry | None:
         """What is on record of an instance."""
-        there = records.read_set(self._path) if self._path.exists() else self._none
-        return there.entries.get(name)
+        return self._now().entries.get(name)
 
     def offer(self, entry: records.Entry) -> None:
         """Keep an entry if it is better; one of another instance of its name is replaced."""
         with records.alone_in(self._path.parent):
-            there = records.read_set(self._path) if self._path.exists() else self._none
+            there = self._now()
             known = there.entries.get(entry.name)
             if known is not None and known.fingerprint == entry.fingerprint:
                 entry = records.better_of(known, entry)
             if entry != known:
                 entries = {**there.entries, entry.name: entry}
                 records.write_set(self._path.parent, replace(there, entries=entries))
+
+    def _now(self) -> records.RecordSet:
+        return records.read_set(self._path) if self._path.exists() else self._none
 
 
 def solved(

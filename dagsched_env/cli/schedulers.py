@@ -119,7 +119,8 @@ def _of_others(name: str) -> Callable[..., Any]:
 def contents(names: Iterable[str]) -> dict[str, str]:
     """The digest of the file of each scheduler of others, which have been chosen: for a journal."""
     others = [name for name in names if name not in (*NAMES, *POLICIES)]
-    return {name: digest(plugins.file_of(plugins.SCHEDULERS, name)) for name in others}
+    files = {name: plugins.file_of(plugins.SCHEDULERS, name) for name in others}
+    return {name: digest(file) if file else "" for name, file in files.items()}
 
 
 def _limited(scheduler: Callable[..., Any], time_limit: float | None) -> Callable[..., Any]:

@@ -65,15 +65,16 @@ def load_from_here(value: str) -> Callable[..., Any]:
     return load(EntryPoint(value, value, ""))
 
 
-def file_of(group: str, name: str) -> Path:
-    """The file of the module in which a function is that has been loaded.
+def file_of(group: str, name: str) -> Path | None:
+    """The file of the module in which a function is that has been loaded, if it has one.
 
     Args:
         group: of entry points.
         name: ``module:function``, or that of an entry point.
     """
     module = name.partition(":")[0] if is_reference(name) else declared(group)[name].module
-    return Path(str(sys.modules[module].__file__))
+    file = getattr(sys.modules[module], "__file__", None)
+    return None if file is None else Path(file)
 
 
 def failed(what: str, error: Exception) -> DAGSchedError:

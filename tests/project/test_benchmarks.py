@@ -314,7 +314,7 @@ def test_solvers_meet_on_a_cluster_and_a_finished_contest_starts_none(printed_he
 def public(printed_here, folder, *options):
     """What ``public.py`` prints, with all its files in a folder."""
     files = ["--records", str(folder / "records"), "--journal", str(folder / "journal.jsonl")]
-    return printed_here("public.py", "--seconds", "0.2", *files, *options)
+    return printed_here("public.py", "--seconds", "1", *files, *options)
 
 
 def test_public_sets_are_solved_once_and_what_is_found_is_on_record(

@@ -7,6 +7,7 @@ import shutil
 import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -250,6 +251,17 @@ def test_wrong_names_are_one_line(
     assert (code, err.count("\n")) == (2, 1)
     assert err.startswith("dagsched: error: ")
     assert message in err
+
+
+def test_a_function_of_a_module_without_a_file_may_be_in_a_journal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = ModuleType("made_up_for_tests")
+    vars(module)["mine"] = SCHEDULERS["heft"]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    command = ["compare", "pair.json", "--schedulers", "made_up_for_tests:mine"]
+    code, _, err = run(capsys, *command, "--journal", "all.jsonl")
+    assert (code, err) == (0, "")
 
 
 @pytest.mark.parametrize("name", ["edited_for_tests:mine", "declared"])
